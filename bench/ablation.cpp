@@ -1,5 +1,5 @@
-// What each technique of a family is worth, Table II of "Sparse GPU Kernels for Deep Learning" (SC20): every problem's config
-// with one technique switched off at a time, measured beside the whole.
+// What each technique of a family is worth, Table II of "Sparse GPU Kernels for Deep Learning" (SC20): every problem's
+// config with one technique switched off at a time, measured beside the whole.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
@@ -83,7 +83,8 @@ class Ablation {
  public:
   explicit Ablation(const AblationOptions& options)
       : options_(options),
-        problems_(options.set.empty() ? read_problems(options) : select(find_spmm_set(options.set).problems, options.selection, options.set)),
+        problems_(options.set.empty() ? read_problems(options)
+                                      : select(find_spmm_set(options.set).problems, options.selection, options.set)),
         context_(open_context(options)),
         matrices_(context_, options.data, options.seed),
         session_(context_.state()->session),
@@ -112,7 +113,8 @@ class Ablation {
     }
     std::fputs(table().c_str(), stdout);
     if (done < problems_.size())
-      std::fputs(fmt::format("\n{} problems were not reached before the deadline\n", problems_.size() - done).c_str(), stdout);
+      std::fputs(fmt::format("\n{} problems were not reached before the deadline\n", problems_.size() - done).c_str(),
+                 stdout);
     return failures_ + problems_.size() - done;
   }
 
@@ -137,18 +139,23 @@ class Ablation {
     const plan::Choice& choice = *plan.state()->main_choice();
     for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
     std::vector<Variation> variations = list_variations(*choice.query, plan);
-    const plan::Task task = plan::rebuilt_task(*plan.state()->planner, plan::text_of(*choice.query), matrices_.topology(), options_.seed);
+    const plan::Task task =
+        plan::rebuilt_task(*plan.state()->planner, plan::text_of(*choice.query), matrices_.topology(), options_.seed);
     plan::RaceSubject subject(*session_, task, plan::largest_workspace(*choice.query, admitted(variations)));
     prepare(subject, variations);
     const std::vector<Timed> timings = measure(variations);
     const auto& whole = timings.front().timing;
     if (!whole)
-      fail(ErrorCode::device_failure, "cannot ablate: the whole config was not timed: {}{}", variations.front().skipped, timings.front().failure);
+      fail(ErrorCode::device_failure, "cannot ablate: the whole config was not timed: {}{}", variations.front().skipped,
+           timings.front().failure);
     note(problem, plan, whole->median_us, variations, timings);
   }
 
   PlanOptions plan_options() const {
-    return {.effort = options_.effort, .budget_seconds = options_.budget_seconds, .seed = options_.seed, .family = of_.family};
+    return {.effort = options_.effort,
+            .budget_seconds = options_.budget_seconds,
+            .seed = options_.seed,
+            .family = of_.family};
   }
 
   AnyPlan plan_spmm(const Problem& problem) {
@@ -169,13 +176,16 @@ class Ablation {
     const ops::Family* family = ops::find_family(of_.operation, plan.family());
     FieldMap config = plan.config();
     config.merge(family->default_config(query));  // choices that were stored may lack fields that came later
-    std::vector<Variation> variations = {{.candidate = {.family = plan.family(), .config = config, .is_default = true}}};
+    std::vector<Variation> variations = {
+        {.candidate = {.family = plan.family(), .config = config, .is_default = true}}};
     for (const Technique& technique : of_.techniques) {
       // "Default" candidates are not screened: a config that spills without a technique is part of what it is worth.
-      Variation variation{.technique = &technique, .candidate = {.family = plan.family(), .config = {}, .is_default = true}};
+      Variation variation{.technique = &technique,
+                          .candidate = {.family = plan.family(), .config = {}, .is_default = true}};
       if (auto changed = technique.without(config)) {
         variation.candidate.config = *std::move(changed);
-        if (auto reason = family->forbidden(query, variation.candidate.config)) variation.skipped = "forbidden: " + *reason;
+        if (auto reason = family->forbidden(query, variation.candidate.config))
+          variation.skipped = "forbidden: " + *reason;
       } else {
         variation.skipped = unused;
       }
@@ -218,8 +228,8 @@ class Ablation {
     for (std::size_t i = 0; i < variations.size(); ++i) {
       if (!variations[i].skipped.empty()) continue;
       positions.push_back(i);
-      contenders.push_back(
-          {.name = variations[i].technique == nullptr ? "whole" : variations[i].technique->name, .enqueue = variations[i].compiled.enqueue});
+      contenders.push_back({.name = variations[i].technique == nullptr ? "whole" : variations[i].technique->name,
+                            .enqueue = variations[i].compiled.enqueue});
     }
     std::vector<Timed> timings(variations.size());
     const std::vector<Timed> measured = time_side_by_side(session_->device(), contenders, options_.rounds);
@@ -270,8 +280,10 @@ class Ablation {
                     {"skipped", effect.skipped},
                     {"groups", Json::object()}};
       for (const auto& [group_name, slowdowns] : effect.slowdowns)
-        entry["groups"][group_name] = {{"problems", slowdowns.size()}, {"geomean_slowdown", number(geometric_mean(slowdowns))}};
-      entry["worst"] = effect.used() == 0 ? Json(nullptr) : Json{{"problem", effect.worst_problem}, {"slowdown", number(effect.worst)}};
+        entry["groups"][group_name] = {{"problems", slowdowns.size()},
+                                       {"geomean_slowdown", number(geometric_mean(slowdowns))}};
+      entry["worst"] = effect.used() == 0 ? Json(nullptr)
+                                          : Json{{"problem", effect.worst_problem}, {"slowdown", number(effect.worst)}};
       list.push_back(std::move(entry));
     }
     return list;
@@ -289,10 +301,13 @@ class Ablation {
     for (std::size_t i = 0; i < effects_.size(); ++i) {
       const Effect& effect = effects_[i];
       std::size_t skipped = 0;
-      for (const auto& [reason, count] : effect.skipped) skipped += count, reasons[fmt::format("{}: {}", of_.techniques[i].name, reason)] += count;
+      for (const auto& [reason, count] : effect.skipped)
+        skipped += count, reasons[fmt::format("{}: {}", of_.techniques[i].name, reason)] += count;
       text += fmt::format("| {} | {} | {} | {} |", of_.techniques[i].name, effect.used(), effect.unused, skipped);
       for (const auto& [group_name, count] : groups)
-        text += effect.slowdowns.contains(group_name) ? fmt::format(" {:.3f}x |", geometric_mean(effect.slowdowns.at(group_name))) : " - |";
+        text += effect.slowdowns.contains(group_name)
+                    ? fmt::format(" {:.3f}x |", geometric_mean(effect.slowdowns.at(group_name)))
+                    : " - |";
       text += effect.used() == 0 ? " - |\n" : fmt::format(" {:.2f}x {} |\n", effect.worst, effect.worst_problem);
     }
     for (const auto& [reason, count] : reasons) text += fmt::format("\nskipped {} times: {}", count, reason);
@@ -319,21 +334,26 @@ int main(int argc, char** argv) {
   using namespace vostok::bench;
   AblationOptions options;
   CLI::App app(
-      "Each technique of row_tile (SpMM) or row_strips (SDDMM) switched off, one at a time, beside the whole. With --effort heuristic the whole "
+      "Each technique of row_tile (SpMM) or row_strips (SDDMM) switched off, one at a time, beside the whole. With "
+      "--effort heuristic the whole "
       "is the default config. With --certificates: what certified sums cost, of whatever family each plan chose.",
       "bench_ablation");
   add_options(app, options);
   vostok::cli::add_enum_option(app, "--operation", options.operation, "spmm, or sddmm, whose n is the inner size");
   app.add_option("--set", options.set, "Made problems, as of bench_spmm, e.g. row_variation, instead of the list");
   vostok::cli::add_enum_option(app, "--dtype", options.element, "Element type: f32, f16 or bf16");
-  app.add_flag("--certificates", options.certificates, "In place of techniques: sums that nonfinite = sparse certifies, beside those on trust");
-  vostok::cli::add_enum_option(app, "--value-lifetime", options.value_lifetime, "per_call, or persistent: values of A are packed before; spmm only");
+  app.add_flag("--certificates", options.certificates,
+               "In place of techniques: sums that nonfinite = sparse certifies, beside those on trust");
+  vostok::cli::add_enum_option(app, "--value-lifetime", options.value_lifetime,
+                               "per_call, or persistent: values of A are packed before; spmm only");
   app.add_flag("--transpose", options.transposed, "Compute A^T B; spmm only");
   vostok::cli::add_enum_option(app, "--dense-layout", options.dense_layout, "Of B, of spmm: row_major or column_major");
   return run_program(app, argc, argv, options, [&] {
     if (options.operation == Ablated::sddmm &&
-        (options.transposed || options.dense_layout != vostok::Layout::row_major || options.value_lifetime != vostok::ValueLifetime::per_call))
-      vostok::fail(vostok::ErrorCode::invalid_argument, "cannot ablate SDDMM with --transpose, --dense-layout or --value-lifetime: they are SpMM's");
+        (options.transposed || options.dense_layout != vostok::Layout::row_major ||
+         options.value_lifetime != vostok::ValueLifetime::per_call))
+      vostok::fail(vostok::ErrorCode::invalid_argument,
+                   "cannot ablate SDDMM with --transpose, --dense-layout or --value-lifetime: they are SpMM's");
     return Ablation(options).run() == 0 ? 0 : 1;
   });
 }

@@ -1,5 +1,5 @@
-// The whole space of every family, compiled for the architectures that it runs on: what fails, spills, is serialised, and how many registers
-// kernels take. NVRTC alone: no GPU, no driver. Goes on where the run before it stopped.
+// The whole space of every family, compiled for the architectures that it runs on: what fails, spills, is serialised,
+// and how many registers kernels take. NVRTC alone: no GPU, no driver. Goes on where the run before it stopped.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -37,7 +37,8 @@ struct Shard {
   /// Of everything that decides machine code: another one starts the shard anew.
   std::string digest(const device::Compiler& nvrtc) const {
     Digest digest;
-    for (const test::Job& job : jobs) digest.add(codegen::code_key(job.request, job.architecture, nvrtc.options(), nvrtc.identity()));
+    for (const test::Job& job : jobs)
+      digest.add(codegen::code_key(job.request, job.architecture, nvrtc.options(), nvrtc.identity()));
     return digest.hex();
   }
 };
@@ -59,13 +60,17 @@ std::vector<Shard> make_shards(const SweepOptions& options, const device::Compil
         jobs.add_defaults(*family, spaces, architecture);
         if (options.sample > 0) jobs.add_sample(*family, spaces, architecture, options.sample, seed);
         else jobs.add_everything(*family, spaces, architecture);
-        Shard shard{.operation = std::string(operation), .family = std::string(family->name()), .architecture = architecture, .jobs = jobs.list()};
+        Shard shard{.operation = std::string(operation),
+                    .family = std::string(family->name()),
+                    .architecture = architecture,
+                    .jobs = jobs.list()};
         for (const test::Space& space : spaces) shard.configs += space.configs.size();
         shards.push_back(std::move(shard));
       }
     }
   }
-  if (shards.empty()) fail(ErrorCode::invalid_argument, "cannot sweep: no family of --families runs on one of --architectures");
+  if (shards.empty())
+    fail(ErrorCode::invalid_argument, "cannot sweep: no family of --families runs on one of --architectures");
   return shards;
 }
 
@@ -122,7 +127,8 @@ void note(Json& row, const test::Job& job, const Result& image) {
 /// Least, median and most of {registers: kernels}.
 std::string registers_text(const Json& registers) {
   std::vector<int> all;
-  for (const auto& [value, kernels] : registers.items()) all.insert(all.end(), kernels.get<std::size_t>(), std::stoi(value));
+  for (const auto& [value, kernels] : registers.items())
+    all.insert(all.end(), kernels.get<std::size_t>(), std::stoi(value));
   if (all.empty()) return "-";
   std::sort(all.begin(), all.end());
   return fmt::format("{} / {} / {}", all.front(), all[all.size() / 2], all.back());
@@ -135,7 +141,8 @@ class Sweep {
         nvrtc_(device::open_nvrtc(std::nullopt)),
         shards_(make_shards(options, *nvrtc_)),
         progress_(jobs_in_all(), options.deadline_seconds) {
-    if (!options_.out.empty() && std::filesystem::exists(options_.out)) earlier_ = Json::parse(read_text(options_.out)).at("rows");
+    if (!options_.out.empty() && std::filesystem::exists(options_.out))
+      earlier_ = Json::parse(read_text(options_.out)).at("rows");
     for (const Shard& shard : shards_) rows_.push_back(resumed(shard));
   }
 
@@ -146,8 +153,8 @@ class Sweep {
     std::fputs(table().c_str(), stdout);
     std::size_t bad = 0;
     for (const Json& row : rows_)
-      bad += row["failed"].get<std::size_t>() + row["spilling_defaults"].get<std::size_t>() + row["kernels"].get<std::size_t>() -
-             row["done"].get<std::size_t>();
+      bad += row["failed"].get<std::size_t>() + row["spilling_defaults"].get<std::size_t>() +
+             row["kernels"].get<std::size_t>() - row["done"].get<std::size_t>();
     return bad;
   }
 
@@ -161,7 +168,8 @@ class Sweep {
   Json resumed(const Shard& shard) const {
     const std::string digest = shard.digest(*nvrtc_);
     for (const Json& row : earlier_)
-      if (row.value("digest", "") == digest && row.value("architecture", "") == shard.architecture && row.value("family", "") == shard.family)
+      if (row.value("digest", "") == digest && row.value("architecture", "") == shard.architecture &&
+          row.value("family", "") == shard.family)
         return row;
     return new_row(shard, digest);
   }
@@ -169,21 +177,25 @@ class Sweep {
   void compile(const Shard& shard, Json& row) {
     const std::span<const test::Job> left = std::span(shard.jobs).subspan(row["done"].get<std::size_t>());
     const double before_seconds = row["seconds"].get<double>(), start_seconds = progress_.elapsed_seconds();
-    const int threads = options_.threads > 0 ? options_.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    // Jobs end in another order than they began: what is behind the first that is not done is done again by the next run.
+    const int threads =
+        options_.threads > 0 ? options_.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    // Jobs end in another order than they began: what is behind the first that is not done is done again by the next
+    // run.
     std::vector<std::optional<Result>> results(left.size());
     std::size_t whole = 0;
-    test::compile_jobs(*nvrtc_, left, threads, [&](const test::Job& job, const device::Image& image, const std::string& failure) {
-      results[static_cast<std::size_t>(&job - left.data())] = {image.registers, image.spill_bytes, image.warnings, failure};
-      for (; whole < results.size() && results[whole]; ++whole, ++done_) {
-        note(row, left[whole], *results[whole]);
-        results[whole] = Result();
-        count(row["done"]);
-      }
-      row["seconds"] = number(before_seconds + progress_.elapsed_seconds() - start_seconds);
-      say(shard, row);
-      return !progress_.out_of_time();
-    });
+    test::compile_jobs(*nvrtc_, left, threads,
+                       [&](const test::Job& job, const device::Image& image, const std::string& failure) {
+                         results[static_cast<std::size_t>(&job - left.data())] = {image.registers, image.spill_bytes,
+                                                                                  image.warnings, failure};
+                         for (; whole < results.size() && results[whole]; ++whole, ++done_) {
+                           note(row, left[whole], *results[whole]);
+                           results[whole] = Result();
+                           count(row["done"]);
+                         }
+                         row["seconds"] = number(before_seconds + progress_.elapsed_seconds() - start_seconds);
+                         say(shard, row);
+                         return !progress_.out_of_time();
+                       });
   }
 
   /// On stderr and into the file, every two seconds.
@@ -194,8 +206,8 @@ class Sweep {
     std::size_t left = 0;
     for (const Json& each : rows_) left += each["kernels"].get<std::size_t>() - each["done"].get<std::size_t>();
     const double left_seconds = done_ == 0 ? 0 : said_seconds_ / static_cast<double>(done_) * static_cast<double>(left);
-    std::fputs(fmt::format("[{} kernels left, about {}] {}: {} of {}\n", left, duration_text(left_seconds), shard.title(), row["done"].dump(),
-                           row["kernels"].dump())
+    std::fputs(fmt::format("[{} kernels left, about {}] {}: {} of {}\n", left, duration_text(left_seconds),
+                           shard.title(), row["done"].dump(), row["kernels"].dump())
                    .c_str(),
                stderr);
     write();
@@ -203,7 +215,8 @@ class Sweep {
 
   void write() {
     if (options_.out.empty()) return;
-    const bool complete = std::all_of(rows_.begin(), rows_.end(), [](const Json& row) { return row["done"] == row["kernels"]; });
+    const bool complete =
+        std::all_of(rows_.begin(), rows_.end(), [](const Json& row) { return row["done"] == row["kernels"]; });
     write_json(options_.out, {{"schema", record_schema},
                               {"benchmark", "compile_sweep"},
                               {"complete", complete},
@@ -216,13 +229,16 @@ class Sweep {
   }
 
   std::string table() const {
-    std::string text = "\n| family | architecture | configs | kernels | failed | spill | C75xx | registers, least / median / most |\n";
+    std::string text =
+        "\n| family | architecture | configs | kernels | failed | spill | C75xx | registers, least / median / most |\n";
     text += "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
     for (const Json& row : rows_) {
-      const std::string kernels =
-          row["done"] == row["kernels"] ? row["kernels"].dump() : fmt::format("{} of {}", row["done"].dump(), row["kernels"].dump());
-      text += fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", row["operation"].get<std::string>(), row["family"].get<std::string>(),
-                          row["architecture"].get<std::string>(), row["configs"].dump(), kernels, row["failed"].dump(), row["spilling"].dump(),
+      const std::string kernels = row["done"] == row["kernels"]
+                                      ? row["kernels"].dump()
+                                      : fmt::format("{} of {}", row["done"].dump(), row["kernels"].dump());
+      text += fmt::format("| {} {} | {} | {} | {} | {} | {} | {} | {} |\n", row["operation"].get<std::string>(),
+                          row["family"].get<std::string>(), row["architecture"].get<std::string>(),
+                          row["configs"].dump(), kernels, row["failed"].dump(), row["spilling"].dump(),
                           row["serialised"].dump(), registers_text(row["registers"]));
     }
     for (const Json& row : rows_)
@@ -249,15 +265,19 @@ int main(int argc, char** argv) {
   using namespace vostok::bench;
   SweepOptions options;
   CLI::App app(
-      "Compiles every kernel of every family's space with NVRTC. No GPU. Goes on from the file of --out where that has kernels of the same code. "
+      "Compiles every kernel of every family's space with NVRTC. No GPU. Goes on from the file of --out where that has "
+      "kernels of the same code. "
       "The exit status is 0 when nothing failed, no default config spills and all were reached.",
       "bench_compile_sweep");
   app.add_option("--families", options.families, "Only these, separated by commas")->delimiter(',');
   app.add_option("--architectures", options.architectures, "Only these, e.g. sm_80,sm_90,sm_90a")->delimiter(',');
-  app.add_option("--sample", options.sample, "Instead of everything, that many seeded configs of each family and architecture")
+  app.add_option("--sample", options.sample,
+                 "Instead of everything, that many seeded configs of each family and architecture")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--threads", options.threads, "Compilers at once (default: one per core)")->check(CLI::NonNegativeNumber);
-  app.add_option("--deadline", options.deadline_seconds, "Begin no kernel after that many seconds; 0: none")->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", options.threads, "Compilers at once (default: one per core)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--deadline", options.deadline_seconds, "Begin no kernel after that many seconds; 0: none")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--out", options.out, "JSON file to go on from and to write");
   app.add_option("--commit", options.commit, "Commit to name in the result (default: the one this was built from)");
   return run_program(app, argc, argv, options, [&] { return Sweep(options).run() == 0 ? 0 : 1; });

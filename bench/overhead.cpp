@@ -1,5 +1,5 @@
-// What the library costs the host: `execute` above a raw driver launch of the same kernel, the C interface above `execute`, and the times of
-// plan, rebind and topology.
+// What the library costs the host: `execute` above a raw driver launch of the same kernel, the C interface above
+// `execute`, and the times of plan, rebind and topology.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
@@ -62,7 +62,10 @@ class Overhead {
     for (const Size& size : sizes) {
       const sparse::Csr matrix = sparse::uniform(size.m, size.k, size.sparsity, seed);
       Json row = {{"problem", size.name}, {"m", size.m}, {"k", size.k}, {"n", size.n}, {"sparsity", size.sparsity}};
-      std::fputs(fmt::format("\n{}: {}x{} {:.0f} % sparse, n = {}\n", size.name, size.m, size.k, 100 * size.sparsity, size.n).c_str(), stdout);
+      std::fputs(
+          fmt::format("\n{}: {}x{} {:.0f} % sparse, n = {}\n", size.name, size.m, size.k, 100 * size.sparsity, size.n)
+              .c_str(),
+          stdout);
       measure_execute(matrix, size, row);
       measure_c(matrix, row);
       measure_planning(matrix, size, row);
@@ -100,13 +103,16 @@ class Overhead {
     calls.push_back({.name = "execute", .batch = [&](int count) {
                        for (int i = 0; i < count; ++i) plan.execute(stream, arguments);
                      }});
-    const HostTimes times = time_host_calls(calls, options_.calls, options_.batches, [&] { device().synchronize(stream); });
+    const HostTimes times =
+        time_host_calls(calls, options_.calls, options_.batches, [&] { device().synchronize(stream); });
 
     Json list = Json::object();
     for (std::size_t i = 0; i < calls.size(); ++i) {
       const HostTime& time = times.calls[i];
       list[calls[i].name] = {{"median_ns", number(time.median_ns)}, {"spread_ns", number(time.spread_ns)}};
-      std::fputs(fmt::format("  {:<34} {:>10.0f} +- {:.0f} ns\n", calls[i].name, time.median_ns, time.spread_ns).c_str(), stdout);
+      std::fputs(
+          fmt::format("  {:<34} {:>10.0f} +- {:.0f} ns\n", calls[i].name, time.median_ns, time.spread_ns).c_str(),
+          stdout);
     }
     row["calls"] = std::move(list);
     row["batches"] = options_.batches;
@@ -118,7 +124,10 @@ class Overhead {
     }
     const HostTime& above = times.above_first.back();
     row["execute_above_raw_ns"] = {{"median_ns", number(above.median_ns)}, {"spread_ns", number(above.spread_ns)}};
-    std::fputs(fmt::format("  {:<34} {:>10.0f} +- {:.0f} ns\n", "execute above cuLaunchKernelEx", above.median_ns, above.spread_ns).c_str(), stdout);
+    std::fputs(fmt::format("  {:<34} {:>10.0f} +- {:.0f} ns\n", "execute above cuLaunchKernelEx", above.median_ns,
+                           above.spread_ns)
+                   .c_str(),
+               stdout);
   }
 
   /// What a call in C costs more than one in C++: of plans without anything to compute, so that no launch hides it.
@@ -137,14 +146,18 @@ class Overhead {
                                          {.name = "vostok_execute_spmm, the same", .batch = [&](int count) {
                                             for (int i = 0; i < count; ++i)
                                               if (vostok_execute_spmm(&plan, nullptr, &c_arguments) != VOSTOK_OK)
-                                                fail(ErrorCode::internal, "cannot execute in C: {}", vostok_last_error());
+                                                fail(ErrorCode::internal, "cannot execute in C: {}",
+                                                     vostok_last_error());
                                           }}};
     constexpr int idle_calls = 1000;  // no queue fills
     const HostTimes times = time_host_calls(calls, idle_calls, options_.batches, [] {});
     const HostTime& above = times.above_first.back();
     row["c_above_execute_ns"] = {{"median_ns", number(above.median_ns)}, {"spread_ns", number(above.spread_ns)}};
     for (std::size_t i = 0; i < calls.size(); ++i)
-      std::fputs(fmt::format("  {:<34} {:>10.1f} +- {:.1f} ns\n", calls[i].name, times.calls[i].median_ns, times.calls[i].spread_ns).c_str(), stdout);
+      std::fputs(fmt::format("  {:<34} {:>10.1f} +- {:.1f} ns\n", calls[i].name, times.calls[i].median_ns,
+                             times.calls[i].spread_ns)
+                     .c_str(),
+                 stdout);
   }
 
   void measure_planning(const sparse::Csr& matrix, const Size& size, Json& row) {
@@ -156,7 +169,8 @@ class Overhead {
     row["planning"] = Json::object();
     const auto note = [&](const char* name, const tune::Summary& summary) {
       row["planning"][name] = {{"median_us", number(summary.median_us)}, {"spread_us", number(summary.spread_us)}};
-      std::fputs(fmt::format("  {:<34} {:>10.1f} +- {:.1f} us\n", name, summary.median_us, summary.spread_us).c_str(), stdout);
+      std::fputs(fmt::format("  {:<34} {:>10.1f} +- {:.1f} us\n", name, summary.median_us, summary.spread_us).c_str(),
+                 stdout);
     };
     note("topology", time_calls(options_.repeats, [&] { context_.topology(matrix.view()); }));
     note("plan, decided before", time_calls(options_.repeats, [&] { context_.plan(problem, topology); }));
@@ -181,7 +195,10 @@ class Overhead {
     note("context", tune::summarise(open_us));
     note("plan from a warm cache, new context", tune::summarise(plan_us));
     if (compiled > 0)
-      std::fputs(fmt::format("  note: {} kernels were compiled by the new contexts: the cache does not keep them\n", compiled).c_str(), stdout);
+      std::fputs(
+          fmt::format("  note: {} kernels were compiled by the new contexts: the cache does not keep them\n", compiled)
+              .c_str(),
+          stdout);
   }
 
   TemporaryFolder folder_;
@@ -197,12 +214,18 @@ class Overhead {
 int main(int argc, char** argv) {
   using namespace vostok::bench;
   OverheadOptions options;
-  CLI::App app("What the library costs the host, beside a raw driver launch of the same kernel. Without --cache, a temporary one is used.",
-               "bench_overhead");
+  CLI::App app(
+      "What the library costs the host, beside a raw driver launch of the same kernel. Without --cache, a temporary "
+      "one is used.",
+      "bench_overhead");
   add_options(app, options);
-  app.add_option("--batches", options.batches, "Batches of calls")->capture_default_str()->check(CLI::Range(1, 1'000'000));
+  app.add_option("--batches", options.batches, "Batches of calls")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
   app.add_option("--calls", options.calls, "Calls in a batch")->capture_default_str()->check(CLI::Range(1, 500));
-  app.add_option("--repeats", options.repeats, "Samples of plan, rebind and topology")->capture_default_str()->check(CLI::Range(1, 1'000'000));
+  app.add_option("--repeats", options.repeats, "Samples of plan, rebind and topology")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
   return run_program(app, argc, argv, options, [&] {
     Overhead(options).run();
     return 0;

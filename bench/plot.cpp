@@ -28,15 +28,20 @@ struct Results {
   Json whole;
 
   std::string element() const { return whole["problem"].value("element", ""); }
-  std::string title(const std::string& rest) const { return fmt::format("{} {}, {}", whole["benchmark"].get<std::string>(), element(), rest); }
-  std::string note() const { return note_of(whole, whole["problem"].value("policy", "warm") == "cold" ? "weights rotated" : "warm"); }
+  std::string title(const std::string& rest) const {
+    return fmt::format("{} {}, {}", whole["benchmark"].get<std::string>(), element(), rest);
+  }
+  std::string note() const {
+    return note_of(whole, whole["problem"].value("policy", "warm") == "cold" ? "weights rotated" : "warm");
+  }
 };
 
 /// Microseconds of ours and of each peer's fastest way, where the output was right.
 std::map<std::string, double> times_of(const Json& row) {
   std::map<std::string, double> times;
   const auto take = [&](const std::string& name, const Json& measured) {
-    if (!measured.value("verified", false) || !measured.contains("median_us") || measured["median_us"].is_null()) return;
+    if (!measured.value("verified", false) || !measured.contains("median_us") || measured["median_us"].is_null())
+      return;
     const double us = measured["median_us"];
     const auto [known, is_new] = times.try_emplace(name, us);
     if (!is_new) known->second = std::min(known->second, us);
@@ -44,7 +49,8 @@ std::map<std::string, double> times_of(const Json& row) {
   take("ours", row["ours"]);
   for (const Json& peer : row["peers"])
     if (peer["name"] != heuristic_choice) take(peer["name"], peer);
-  if (row.contains("baseline") && row["baseline"].contains("sputnik")) times.try_emplace("sputnik (stored)", row["baseline"]["sputnik"]);
+  if (row.contains("baseline") && row["baseline"].contains("sputnik"))
+    times.try_emplace("sputnik (stored)", row["baseline"]["sputnik"]);
   return times;
 }
 
@@ -65,14 +71,17 @@ struct Lines {
 std::vector<Series> to_series(const Lines& lines) {
   std::vector<Series> all;
   all.reserve(lines.series.size());
-  for (const auto& [name, points] : lines.series) all.push_back({.name = name, .points = {points.begin(), points.end()}, .joined = lines.joined});
+  for (const auto& [name, points] : lines.series)
+    all.push_back({.name = name, .points = {points.begin(), points.end()}, .joined = lines.joined});
   std::stable_partition(all.begin(), all.end(), [](const Series& series) { return series.name == "ours"; });
   return all;
 }
 
 std::string file_name(std::string text) {
   const auto within = [](char letter, char first, char last) { return letter >= first && letter <= last; };
-  const auto stays = [&](char letter) { return within(letter, 'a', 'z') || within(letter, 'A', 'Z') || within(letter, '0', '9') || letter == '.'; };
+  const auto stays = [&](char letter) {
+    return within(letter, 'a', 'z') || within(letter, 'A', 'Z') || within(letter, '0', '9') || letter == '.';
+  };
   std::replace_if(text.begin(), text.end(), [&](char letter) { return !stays(letter); }, '_');
   return text;
 }
@@ -85,7 +94,8 @@ std::vector<const Json*> measured_rows(const Results& results) {
   return rows;
 }
 
-std::vector<Chart> charts_of(const Results& results, const std::map<std::string, Lines>& groups, const Axis& x, std::vector<std::string>& files) {
+std::vector<Chart> charts_of(const Results& results, const std::map<std::string, Lines>& groups, const Axis& x,
+                             std::vector<std::string>& files) {
   std::vector<Chart> charts;
   for (const auto& [key, lines] : groups) {
     if (lines.widest() < (lines.joined ? least_joined : least_apart)) continue;
@@ -103,13 +113,16 @@ std::vector<Chart> charts_of(const Results& results, const std::map<std::string,
 
 std::string sizes_of(const Json& row) { return fmt::format("{}x{}", row["m"].dump(), row["k"].dump()); }
 
-/// Made matrices differ in nothing but their sparsity and are joined by lines; files of one size differ in more and are points.
+/// Made matrices differ in nothing but their sparsity and are joined by lines; files of one size differ in more and are
+/// points.
 std::vector<Chart> against_sparsity(const Results& results, std::vector<std::string>& files) {
   std::map<std::string, Lines> groups;
   for (const Json* row : measured_rows(results)) {
     const std::string sizes = sizes_of(*row), n = (*row)["n"].dump();
-    Lines& lines =
-        groups.try_emplace(sizes + n, Lines{.file = fmt::format("{}_n{}", sizes, n), .title = fmt::format("{}, n = {}", sizes, n)}).first->second;
+    Lines& lines = groups
+                       .try_emplace(sizes + n, Lines{.file = fmt::format("{}_n{}", sizes, n),
+                                                     .title = fmt::format("{}, n = {}", sizes, n)})
+                       .first->second;
     lines.joined = !(*row)["file"].get<std::string>().ends_with(".smtx");
     for (const auto& [name, us] : times_of(*row)) lines.series[name][100 * (*row)["sparsity"].get<double>()] = us;
   }
@@ -130,15 +143,17 @@ std::vector<Chart> against_size(const Results& results, std::vector<std::string>
   return charts_of(results, groups, {.label = "n (columns)", .logarithmic = true}, files);
 }
 
-/// Microseconds that nothing can be below on an H200, the one GPU of which this is known: every operand once over its memory at 4.3 TB/s, and what
-/// limits the family: loads of B from L1 (33 TB/s) where a thread multiplies; else a dense product on tensor cores (f16 891 TFLOP/s, 1722
-/// dense-equivalent where zeros are skipped).
+/// Microseconds that nothing can be below on an H200, the one GPU of which this is known: every operand once over its
+/// memory at 4.3 TB/s, and what limits the family: loads of B from L1 (33 TB/s) where a thread multiplies; else a dense
+/// product on tensor cores (f16 891 TFLOP/s, 1722 dense-equivalent where zeros are skipped).
 double ceiling_us(const Json& row, const std::string& element) {
-  constexpr double memory_bytes_us = 4.3e6, l1_bytes_us = 33e6, tensor_flops_us = 891e6, sparse_tensor_flops_us = 1722e6;
+  constexpr double memory_bytes_us = 4.3e6, l1_bytes_us = 33e6, tensor_flops_us = 891e6,
+                   sparse_tensor_flops_us = 1722e6;
   const double m = row["m"], k = row["k"], n = row["n"], nonzeros = row["nonzeros"];
   const double element_bytes = element == "f32" ? 4 : 2;
   const Json& ours = row["ours"];
-  const double weights = ours.contains("weights") ? ours["weights"]["bytes"].get<double>() : nonzeros * (element_bytes + 2);
+  const double weights =
+      ours.contains("weights") ? ours["weights"]["bytes"].get<double>() : nonzeros * (element_bytes + 2);
   const double memory = (weights + (m + k) * n * element_bytes) / memory_bytes_us;
   const std::string family = ours.value("family", "");
   const double products = element == "f32" ? 3 : 1;
@@ -159,8 +174,10 @@ std::vector<Chart> of_ceiling(const Results& results, std::vector<std::string>& 
               .note = results.note(),
               .x = {.label = "zeros (%)"},
               .y = {.label = "of the ceiling of memory, L1 or tensor cores (%)"}};
-  for (const auto& [family, points] : families) chart.series.push_back({.name = family, .points = points, .joined = false});
-  if (chart.series.empty() || results.whole["device"]["name"].get<std::string>().find("H200") == std::string::npos) return {};
+  for (const auto& [family, points] : families)
+    chart.series.push_back({.name = family, .points = points, .joined = false});
+  if (chart.series.empty() || results.whole["device"]["name"].get<std::string>().find("H200") == std::string::npos)
+    return {};
   files.push_back(results.name + "_ceiling");
   return {chart};
 }
@@ -169,7 +186,8 @@ void write(const std::filesystem::path& folder, const std::string& name, const C
   const std::filesystem::path path = folder / (name + ".svg");
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << to_svg(chart);
-  if (!file.flush()) fail(ErrorCode::io_failure, "cannot write {}: the folder is missing, full or not writable", path.string());
+  if (!file.flush())
+    fail(ErrorCode::io_failure, "cannot write {}: the folder is missing, full or not writable", path.string());
   std::fputs((path.string() + "\n").c_str(), stdout);
 }
 
@@ -179,7 +197,8 @@ std::size_t plot(const std::filesystem::path& source, const std::filesystem::pat
   const std::vector<NamedChart> models = model_charts(results.name, results.whole);
   for (const NamedChart& model : models) write(folder, file_name(model.name), model.chart);
   if (!models.empty()) return models.size();
-  if (results.whole["benchmark"] != "spmm") fail(ErrorCode::unsupported, "cannot plot {}: it is no result of spmm, decoder or rigl", source.string());
+  if (results.whole["benchmark"] != "spmm")
+    fail(ErrorCode::unsupported, "cannot plot {}: it is no result of spmm, decoder or rigl", source.string());
   std::vector<std::string> files;
   std::vector<Chart> charts;
   for (const auto make : {against_sparsity, against_size, of_ceiling})

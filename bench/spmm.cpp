@@ -1,4 +1,5 @@
-// SpMM over a list of matrices: ours beside cuSPARSE and cuBLAS in one process, and against times that others reached elsewhere.
+// SpMM over a list of matrices: ours beside cuSPARSE and cuBLAS in one process, and against times that others reached
+// elsewhere.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
@@ -27,8 +28,10 @@ BaselineColumns baseline_columns(const SpmmOptions& options) {
   BaselineColumns columns{.rows = "m", .cols = "k", .n = "n", .times = {}};
   if (options.transposed || options.linear || options.policy == Policy::cold) return columns;
   if (options.element == Dtype::f32)
-    columns.times = {
-        {"sputnik_f32_us", "sputnik"}, {"cusparse_f32_us", "cusparse"}, {"cublas_sgemm_us", "cublas_sgemm"}, {"cublas_tf32_us", "cublas_tf32"}};
+    columns.times = {{"sputnik_f32_us", "sputnik"},
+                     {"cusparse_f32_us", "cusparse"},
+                     {"cublas_sgemm_us", "cublas_sgemm"},
+                     {"cublas_tf32_us", "cublas_tf32"}};
   if (options.element == Dtype::f16)
     columns.times = {{"sputnik_f16_us", "sputnik"}, {"cusparse_f16_us", "cusparse"}, {"cublas_f16_us", "cublas_f16"}};
   return columns;
@@ -45,8 +48,10 @@ struct Prepared {
   std::shared_ptr<tune::SpmmCase> operands = {};
 };
 
-Prepared prepare(const OperationBench& bench, const SpmmOptions& options, std::int64_t rotated_bytes, const Spmm& problem, Matrices& matrices) {
-  Prepared prepared{.planning = plan_problem<tune::SpmmCase>(bench.context(), bench.device(), options, matrices, problem)};
+Prepared prepare(const OperationBench& bench, const SpmmOptions& options, std::int64_t rotated_bytes,
+                 const Spmm& problem, Matrices& matrices) {
+  Prepared prepared{.planning =
+                        plan_problem<tune::SpmmCase>(bench.context(), bench.device(), options, matrices, problem)};
   Entry& entry = prepared.planning.entry;
   if (entry.plan.state()->choices.empty()) return prepared;
   prepared.operands = std::static_pointer_cast<tune::SpmmCase>(entry.operands);
@@ -66,7 +71,8 @@ Spmm as_linear(Spmm problem) {
   return problem;
 }
 
-Entry make_entry(const OperationBench& bench, const SpmmOptions& options, std::int64_t rotated_bytes, const Problem& listed, Matrices& matrices) {
+Entry make_entry(const OperationBench& bench, const SpmmOptions& options, std::int64_t rotated_bytes,
+                 const Problem& listed, Matrices& matrices) {
   const Spmm plain{.n = listed.n,
                    .element = options.element,
                    .sparse_transposed = options.transposed,
@@ -75,7 +81,8 @@ Entry make_entry(const OperationBench& bench, const SpmmOptions& options, std::i
   Prepared ours = prepare(bench, options, rotated_bytes, options.linear ? as_linear(plain) : plain, matrices);
   Entry& entry = ours.planning.entry;
   if (!ours.operands) return std::move(entry);
-  ours.planning.add_heuristic([&] { return make_way(bench.device(), ours.planning.heuristic, matrices, ours.operands, rotated_bytes).calls; });
+  ours.planning.add_heuristic(
+      [&] { return make_way(bench.device(), ours.planning.heuristic, matrices, ours.operands, rotated_bytes).calls; });
   const std::size_t own = entry.peers.size();
   std::shared_ptr<tune::SpmmCase> row_major = ours.operands;
   if (options.linear) {
@@ -111,11 +118,12 @@ void complete(SpmmOptions& options, const CLI::App& app, const SpmmSet& set) {
 
 void list(const SpmmOptions& options, const SpmmSet& chosen) {
   for (const SpmmSet& set : spmm_sets())
-    std::fputs(fmt::format("{}{:<12}{} ({}, {}, {})\n", set.name == chosen.name ? "* " : "  ", set.name, set.what, name(set.element),
-                           name(set.value_lifetime), name(set.policy))
+    std::fputs(fmt::format("{}{:<12}{} ({}, {}, {})\n", set.name == chosen.name ? "* " : "  ", set.name, set.what,
+                           name(set.element), name(set.value_lifetime), name(set.policy))
                    .c_str(),
                stdout);
-  const std::vector<Problem> problems = chosen.problems.empty() ? read_problems(options) : select(chosen.problems, options.selection, chosen.name);
+  const std::vector<Problem> problems =
+      chosen.problems.empty() ? read_problems(options) : select(chosen.problems, options.selection, chosen.name);
   for (const Problem& problem : problems) std::fputs((label(problem) + "\n").c_str(), stdout);
 }
 
@@ -134,7 +142,9 @@ std::size_t run(const SpmmOptions& options, const SpmmSet& set) {
   const std::int64_t enough_bytes = options.cold_bytes > 0 ? options.cold_bytes : cold_bytes(bench.context().device());
   const std::int64_t rotated_bytes = options.policy == Policy::cold ? enough_bytes : 0;
   bench.note("rotated_bytes", rotated_bytes);
-  return bench.run([&](const Problem& listed, Matrices& matrices) { return make_entry(bench, options, rotated_bytes, listed, matrices); });
+  return bench.run([&](const Problem& listed, Matrices& matrices) {
+    return make_entry(bench, options, rotated_bytes, listed, matrices);
+  });
 }
 
 }  // namespace
@@ -143,19 +153,24 @@ std::size_t run(const SpmmOptions& options, const SpmmSet& set) {
 int main(int argc, char** argv) {
   using namespace vostok::bench;
   SpmmOptions options;
-  CLI::App app("SpMM over a list of matrices, beside cuSPARSE and cuBLAS. The exit status is 0 when every problem was verified.", "bench_spmm");
+  CLI::App app(
+      "SpMM over a list of matrices, beside cuSPARSE and cuBLAS. The exit status is 0 when every problem was verified.",
+      "bench_spmm");
   add_options(app, options);
-  app.add_option("--set", options.set, "Problems, and what they are to reach; --list shows the sets")->capture_default_str();
+  app.add_option("--set", options.set, "Problems, and what they are to reach; --list shows the sets")
+      ->capture_default_str();
   app.add_flag("--list", options.list, "Print the sets and the problems of the chosen one");
   app.add_flag("--transpose", options.transposed, "Compute A^T B; the baselines have no times of it");
   app.add_flag("--linear", options.linear,
-               "Ours with column-major B and C and a bias, as a linear layer of PyTorch has them; row-major ours and the peers beside it");
+               "Ours with column-major B and C and a bias, as a linear layer of PyTorch has them; row-major ours and "
+               "the peers beside it");
   vostok::cli::add_enum_option(app, "--math", options.math, "strict, accurate or tf32");
   vostok::cli::add_enum_option(app, "--value-lifetime", options.value_lifetime,
                                "per_call, or persistent: values are packed once, outside the timing");
   vostok::cli::add_enum_option(app, "--policy", options.policy,
                                "warm, or cold: weights rotate through copies that no cache holds, ours and the peers'");
-  app.add_option("--cold-bytes", options.cold_bytes, "What those copies take together (default: over 220 MB and three times the cache)")
+  app.add_option("--cold-bytes", options.cold_bytes,
+                 "What those copies take together (default: over 220 MB and three times the cache)")
       ->check(CLI::NonNegativeNumber);
   return run_program(app, argc, argv, options, [&] {
     const SpmmSet& set = find_spmm_set(options.set);

@@ -1,5 +1,5 @@
-// What a new mask costs a training run: a topology from arrays on the device, and the three plans of a layer rebound to it - forward
-// SpMM, transposed SpMM for the input's gradient, SDDMM for the weights'. Only the public API is measured.
+// What a new mask costs a training run: a topology from arrays on the device, and the three plans of a layer rebound to
+// it - forward SpMM, transposed SpMM for the input's gradient, SDDMM for the weights'. Only the public API is measured.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -35,7 +35,8 @@ constexpr double goal_us = 300;
 /// Of the row lengths: as in masks from random pruning.
 constexpr double row_variation = 0.12;
 
-/// Microseconds of the parts of one step, each until its call returned; `settled`: all of them, until the device was done too.
+/// Microseconds of the parts of one step, each until its call returned; `settled`: all of them, until the device was
+/// done too.
 struct Step {
   double topology, forward, input_gradient, weight_gradient, settled;
 };
@@ -45,7 +46,8 @@ std::vector<sparse::Csr> draw_masks(const TrainingOptions& options) {
   constexpr int most = 20;
   std::vector<sparse::Csr> masks;
   for (int i = 0; i <= std::min(options.masks, most); ++i)
-    masks.push_back(sparse::uniform(options.rows, options.cols, options.sparsity, options.seed + static_cast<std::uint64_t>(i), row_variation));
+    masks.push_back(sparse::uniform(options.rows, options.cols, options.sparsity,
+                                    options.seed + static_cast<std::uint64_t>(i), row_variation));
   return masks;
 }
 
@@ -66,11 +68,13 @@ class Layer {
         input_gradient_(device_, input_.bytes()),
         output_(device_, options.rows * options.n * size_of(options.element)),
         output_gradient_(device_, output_.bytes()) {
-    for (const device::Buffer* buffer : {&values_, &input_, &output_gradient_}) device_.fill(stream(), buffer->data(), 0, buffer->bytes());
+    for (const device::Buffer* buffer : {&values_, &input_, &output_gradient_})
+      device_.fill(stream(), buffer->data(), 0, buffer->bytes());
     set_mask(0);
     topology_ = new_topology();
     forward_plan_ = context_.plan(Spmm{.n = options.n, .element = options.element}, topology_);
-    input_gradient_plan_ = context_.plan(Spmm{.n = options.n, .element = options.element, .sparse_transposed = true}, topology_);
+    input_gradient_plan_ =
+        context_.plan(Spmm{.n = options.n, .element = options.element, .sparse_transposed = true}, topology_);
     weight_gradient_plan_ = context_.plan(Sddmm{.n = options.n, .element = options.element}, topology_);
     execute();
     settle();
@@ -120,7 +124,8 @@ class Layer {
     mask_ = &masks_[static_cast<std::size_t>(i) % masks_.size()];
     const std::vector<std::int32_t> offsets(mask_->row_offsets.begin(), mask_->row_offsets.end());
     device_.copy_to_device(row_offsets_.data(), offsets.data(), row_offsets_.bytes());
-    if (mask_->nonzeros() > 0) device_.copy_to_device(column_indices_.data(), mask_->column_indices.data(), column_indices_.bytes());
+    if (mask_->nonzeros() > 0)
+      device_.copy_to_device(column_indices_.data(), mask_->column_indices.data(), column_indices_.bytes());
   }
 
   Topology new_topology() const {
@@ -134,13 +139,20 @@ class Layer {
 
   /// One forward and backward pass, waited for: what the old mask leaves behind is free then.
   void execute() {
-    const Workspace forward_scratch = forward_plan_.make_workspace(), input_scratch = input_gradient_plan_.make_workspace(),
+    const Workspace forward_scratch = forward_plan_.make_workspace(),
+                    input_scratch = input_gradient_plan_.make_workspace(),
                     weight_scratch = weight_gradient_plan_.make_workspace();
-    forward_plan_.execute(stream(), {.values = values_.data(), .dense = input_.data(), .output = output_.data(), .workspace = forward_scratch});
-    input_gradient_plan_.execute(
-        stream(), {.values = values_.data(), .dense = output_gradient_.data(), .output = input_gradient_.data(), .workspace = input_scratch});
-    weight_gradient_plan_.execute(
-        stream(), {.lhs = output_gradient_.data(), .rhs = input_.data(), .output = weight_gradient_.data(), .workspace = weight_scratch});
+    forward_plan_.execute(
+        stream(),
+        {.values = values_.data(), .dense = input_.data(), .output = output_.data(), .workspace = forward_scratch});
+    input_gradient_plan_.execute(stream(), {.values = values_.data(),
+                                            .dense = output_gradient_.data(),
+                                            .output = input_gradient_.data(),
+                                            .workspace = input_scratch});
+    weight_gradient_plan_.execute(stream(), {.lhs = output_gradient_.data(),
+                                             .rhs = input_.data(),
+                                             .output = weight_gradient_.data(),
+                                             .workspace = weight_scratch});
     device_.synchronize(stream());
   }
 
@@ -152,7 +164,8 @@ class Layer {
   device::Device& device_;
   const std::vector<sparse::Csr>& masks_;
   const sparse::Csr* mask_;  ///< the present one
-  device::Buffer row_offsets_, column_indices_, values_, weight_gradient_, input_, input_gradient_, output_, output_gradient_;
+  device::Buffer row_offsets_, column_indices_, values_, weight_gradient_, input_, input_gradient_, output_,
+      output_gradient_;
   Topology topology_;
   SpmmPlan forward_plan_, input_gradient_plan_;
   SddmmPlan weight_gradient_plan_;
@@ -175,9 +188,12 @@ class Training {
   /// Whether everything was right but for the time, which depends on the machine.
   bool run() {
     print_device(context_.device());
-    Json row = {
-        {"rows", options_.rows},  {"cols", options_.cols}, {"n", options_.n}, {"sparsity", options_.sparsity}, {"element", name(options_.element)},
-        {"masks", options_.masks}};
+    Json row = {{"rows", options_.rows},
+                {"cols", options_.cols},
+                {"n", options_.n},
+                {"sparsity", options_.sparsity},
+                {"element", name(options_.element)},
+                {"masks", options_.masks}};
     const bool right = measure(row);
     const bool steady = count_memory(row);
     record_.add_row(std::move(row));
@@ -194,7 +210,10 @@ class Training {
     for (int i = 1; i <= options_.masks; ++i) steps.push_back(layer.step(i));
     const std::int64_t compiled_later = context_.counters().kernels_compiled - compiled_first;
     if (wrong.empty()) wrong = layer.verify();
-    std::fputs(fmt::format("verified against float64, first mask and last: {}\n", wrong.empty() ? "yes" : "NO: " + wrong).c_str(), stdout);
+    std::fputs(
+        fmt::format("verified against float64, first mask and last: {}\n", wrong.empty() ? "yes" : "NO: " + wrong)
+            .c_str(),
+        stdout);
     row["verified"] = wrong.empty();
     row["wrong"] = text_or_null(wrong);
     row["goal_us"] = goal_us;
@@ -203,8 +222,13 @@ class Training {
       for (const Step& step : steps) samples_us.push_back(step.*member);
       const double worst_us = *std::max_element(samples_us.begin(), samples_us.end());
       const tune::Summary summary = tune::summarise(samples_us);
-      row["steps"][part] = {{"median_us", number(summary.median_us)}, {"spread_us", number(summary.spread_us)}, {"worst_us", number(worst_us)}};
-      std::fputs(fmt::format("  {:<24} {:>9.1f} +- {:.1f} us, worst {:.1f}\n", part, summary.median_us, summary.spread_us, worst_us).c_str(), stdout);
+      row["steps"][part] = {{"median_us", number(summary.median_us)},
+                            {"spread_us", number(summary.spread_us)},
+                            {"worst_us", number(worst_us)}};
+      std::fputs(fmt::format("  {:<24} {:>9.1f} +- {:.1f} us, worst {:.1f}\n", part, summary.median_us,
+                             summary.spread_us, worst_us)
+                     .c_str(),
+                 stdout);
       return summary.median_us;
     };
     note("topology", &Step::topology);
@@ -221,7 +245,8 @@ class Training {
     return wrong.empty() && compiled_later == 0;
   }
 
-  /// The same masks once more, in a context whose memory is counted: its allocator is slower, so that nothing is timed here.
+  /// The same masks once more, in a context whose memory is counted: its allocator is slower, so that nothing is timed
+  /// here.
   bool count_memory(Json& row) const {
     const auto allocator = std::make_shared<CountingAllocator>(current_.cuda());
     Layer layer(open_context(options_, allocator), options_, masks_);
@@ -232,12 +257,16 @@ class Training {
     }
     const auto [least, most] = std::minmax_element(bytes.begin() + 1, bytes.end());
     const bool constant = is_constant_after_second(bytes);
-    row["device_bytes"] = {
-        {"first", bytes.front()}, {"least_later", *least}, {"most_later", *most}, {"last", bytes.back()}, {"constant_after_second", constant}};
-    std::fputs(fmt::format("device memory: {} bytes at the first mask, {} to {} later, {} at the last: {} after the second\n", bytes.front(), *least,
-                           *most, bytes.back(), constant ? "constant" : "NOT constant")
-                   .c_str(),
-               stdout);
+    row["device_bytes"] = {{"first", bytes.front()},
+                           {"least_later", *least},
+                           {"most_later", *most},
+                           {"last", bytes.back()},
+                           {"constant_after_second", constant}};
+    std::fputs(
+        fmt::format("device memory: {} bytes at the first mask, {} to {} later, {} at the last: {} after the second\n",
+                    bytes.front(), *least, *most, bytes.back(), constant ? "constant" : "NOT constant")
+            .c_str(),
+        stdout);
     return constant;
   }
 
@@ -255,7 +284,8 @@ int main(int argc, char** argv) {
   using namespace vostok::bench;
   TrainingOptions options;
   CLI::App app(
-      "A layer whose mask is replaced again and again: topology and three rebinds. The exit status is 0 when the products were "
+      "A layer whose mask is replaced again and again: topology and three rebinds. The exit status is 0 when the "
+      "products were "
       "right, device memory constant after the second mask, and no kernel compiled after the first.",
       "bench_training");
   add_options(app, options);
@@ -263,7 +293,9 @@ int main(int argc, char** argv) {
   app.add_option("--cols", options.cols, "Columns of the mask")->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--n", options.n, "Tokens of a step")->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--sparsity", options.sparsity, "Share of zeros")->capture_default_str()->check(CLI::Range(0.0, 1.0));
-  app.add_option("--masks", options.masks, "How often the mask is replaced")->capture_default_str()->check(CLI::Range(2, 1'000'000));
+  app.add_option("--masks", options.masks, "How often the mask is replaced")
+      ->capture_default_str()
+      ->check(CLI::Range(2, 1'000'000));
   vostok::cli::add_enum_option(app, "--dtype", options.element, "Element type: f32, f16 or bf16");
   app.add_option("--seed", options.seed, "Seed of masks and operands")->capture_default_str();
   return run_program(app, argc, argv, options, [&] { return Training(options).run() ? 0 : 1; });

@@ -19,7 +19,8 @@ constexpr std::int64_t bytes_for_a_byte = 32;
 
 }  // namespace
 
-Allowance::Allowance(std::string name, std::function<std::int64_t()> bytes) : name_(std::move(name)), bytes_(std::move(bytes)) {}
+Allowance::Allowance(std::string name, std::function<std::int64_t()> bytes)
+    : name_(std::move(name)), bytes_(std::move(bytes)) {}
 
 void Allowance::begin() {
   since_ = Clock::now();
@@ -43,14 +44,18 @@ bool Allowance::step() noexcept {
 
 void Allowance::check_read(std::int64_t read_bytes) const {
   if (read_bytes > least_bytes && read_bytes > times_the_file(least_bytes, bytes_for_a_byte))
-    throw DatabaseError(Failure::damaged, fmt::format("cannot read {}: it gives out more rows than a file of {} bytes holds", name_, bytes_()));
+    throw DatabaseError(
+        Failure::damaged,
+        fmt::format("cannot read {}: it gives out more rows than a file of {} bytes holds", name_, bytes_()));
 }
 
 void Allowance::fail() const {
   const auto seconds = std::chrono::duration<double>(Clock::now() - since_).count();
-  if (is_late_) throw DatabaseError(Failure::other, fmt::format("cannot use {}: one statement took over {:.1f} s", name_, seconds));
-  throw DatabaseError(Failure::damaged, fmt::format("cannot use {}: after {:.1f} s there is no end to what it holds in {} bytes", name_, seconds,
-                                                    bytes_ ? bytes_() : 0));
+  if (is_late_)
+    throw DatabaseError(Failure::other, fmt::format("cannot use {}: one statement took over {:.1f} s", name_, seconds));
+  throw DatabaseError(Failure::damaged,
+                      fmt::format("cannot use {}: after {:.1f} s there is no end to what it holds in {} bytes", name_,
+                                  seconds, bytes_ ? bytes_() : 0));
 }
 
 }  // namespace vostok::cache

@@ -21,7 +21,8 @@ class Allowance {
   static constexpr int steps_at_once = 10000;
   bool step() noexcept;
 
-  /// Checks all bytes that one statement has returned. Errors: DatabaseError (damaged) if no file of this size contains that much.
+  /// Checks all bytes that one statement has returned. Errors: DatabaseError (damaged) if no file of this size contains
+  /// that much.
   void check_read(std::int64_t read_bytes) const;
 
   /// Reports why `step` ended a statement. Throws DatabaseError, naming the file and the time.

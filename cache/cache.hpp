@@ -32,7 +32,8 @@ class Exchange {
  public:
   virtual ~Exchange() = default;
   virtual std::string export_rows() = 0;  ///< as cache/dump.hpp writes them
-  /// Adds exported rows. They replace others except those that `here` has measured. Errors: invalid_argument naming the line.
+  /// Adds exported rows. They replace others except those that `here` has measured. Errors: invalid_argument naming the
+  /// line.
   virtual void import_rows(std::string_view text, const plan::DeviceKey& here) = 0;
   virtual void reload() = 0;
   /// Sets the row counts of `layers`, which opening leaves out: reads every file.

@@ -56,13 +56,15 @@ std::string content_digest(const plan::CodeEntry& entry, const device::Image& im
 }
 
 std::int64_t bytes_in_use(Connection& connection) {
-  return (connection.number("PRAGMA page_count") - connection.number("PRAGMA freelist_count")) * connection.number("PRAGMA page_size");
+  return (connection.number("PRAGMA page_count") - connection.number("PRAGMA freelist_count")) *
+         connection.number("PRAGMA page_size");
 }
 
 /// Removes the longest unused rows except `keep`, at_a_time at once, until the rest fits.
 void remove_unused(Connection& connection, const std::string& keep, std::int64_t bytes, int at_a_time) {
   while (bytes_in_use(connection) > bytes) {
-    connection.run("DELETE FROM code WHERE key IN (SELECT key FROM code WHERE key <> ? ORDER BY last_use, key LIMIT ?)", keep, at_a_time);
+    connection.run("DELETE FROM code WHERE key IN (SELECT key FROM code WHERE key <> ? ORDER BY last_use, key LIMIT ?)",
+                   keep, at_a_time);
     if (connection.changed_rows() == 0) break;
   }
   connection.run("PRAGMA incremental_vacuum");
@@ -70,7 +72,8 @@ void remove_unused(Connection& connection, const std::string& keep, std::int64_t
 
 void evict(Connection& connection, const std::string& keep, std::int64_t max_bytes) {
   if (bytes_in_use(connection) <= max_bytes) return;
-  const std::int64_t enough = max_bytes - max_bytes / 8;  // leaves room for further kernels, so that not every store evicts
+  const std::int64_t enough =
+      max_bytes - max_bytes / 8;  // leaves room for further kernels, so that not every store evicts
   remove_unused(connection, keep, enough, 8);
 }
 
@@ -85,12 +88,17 @@ std::vector<std::string> code_keys(Connection& connection) {
 
 std::optional<CodeRow> code_row(Connection& connection, const std::string& key) {
   Statement row = connection.query(
-      "SELECT family, expression, architecture, compiler, symbol, registers, spill_bytes, stack_bytes, shared_bytes, warnings, digest, last_use, "
+      "SELECT family, expression, architecture, compiler, symbol, registers, spill_bytes, stack_bytes, shared_bytes, "
+      "warnings, digest, last_use, "
       "binary"
       " FROM code WHERE key = ?",
       key);
   if (!row.step()) return std::nullopt;
-  CodeRow found{.entry = {.key = key, .family = row.text(0), .expression = row.text(1), .architecture = row.text(2), .compiler = row.text(3)},
+  CodeRow found{.entry = {.key = key,
+                          .family = row.text(0),
+                          .expression = row.text(1),
+                          .architecture = row.text(2),
+                          .compiler = row.text(3)},
                 .image = {.binary = row.text(12),
                           .symbol = row.text(4),
                           .registers = static_cast<int>(row.integer(5)),
@@ -104,20 +112,25 @@ std::optional<CodeRow> code_row(Connection& connection, const std::string& key) 
   return found;
 }
 
-void store_code(Connection& connection, const plan::CodeEntry& entry, const device::Image& image, std::int64_t now, std::int64_t max_bytes) {
+void store_code(Connection& connection, const plan::CodeEntry& entry, const device::Image& image, std::int64_t now,
+                std::int64_t max_bytes) {
   const auto size = static_cast<std::int64_t>(image.binary.size());
   if (size > max_bytes / 2) return;
   connection.run(
-      "INSERT OR REPLACE INTO code(key, family, expression, architecture, compiler, symbol, registers, spill_bytes, stack_bytes, shared_bytes,"
+      "INSERT OR REPLACE INTO code(key, family, expression, architecture, compiler, symbol, registers, spill_bytes, "
+      "stack_bytes, shared_bytes,"
       " warnings, digest, size, last_use, binary) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      entry.key, entry.family, entry.expression, entry.architecture, entry.compiler, image.symbol, image.registers, image.spill_bytes,
-      image.stack_bytes, image.static_shared_bytes, joined(image.warnings), content_digest(entry, image), size, now, Blob{image.binary});
+      entry.key, entry.family, entry.expression, entry.architecture, entry.compiler, image.symbol, image.registers,
+      image.spill_bytes, image.stack_bytes, image.static_shared_bytes, joined(image.warnings),
+      content_digest(entry, image), size, now, Blob{image.binary});
   evict(connection, entry.key, max_bytes);
 }
 
 void shrink_code(Connection& connection, std::int64_t max_bytes) { remove_unused(connection, "", max_bytes, 1); }
 
-void remove_code(Connection& connection, const std::string& key) { connection.run("DELETE FROM code WHERE key = ?", key); }
+void remove_code(Connection& connection, const std::string& key) {
+  connection.run("DELETE FROM code WHERE key = ?", key);
+}
 
 void touch_code(Connection& connection, const std::string& key, std::int64_t now) {
   connection.run("UPDATE code SET last_use = ? WHERE key = ? AND last_use < ?", now, key, now);

@@ -25,7 +25,8 @@ std::optional<CodeRow> code_row(Connection& connection, const std::string& key);
 
 /// Adds or replaces, then evicts the longest unused rows until the pages in use fit in `max_bytes`. An image that would
 /// fill more than half of that alone is not stored.
-void store_code(Connection& connection, const plan::CodeEntry& entry, const device::Image& image, std::int64_t now, std::int64_t max_bytes);
+void store_code(Connection& connection, const plan::CodeEntry& entry, const device::Image& image, std::int64_t now,
+                std::int64_t max_bytes);
 
 /// Evicts the longest unused rows until the pages in use fit in `max_bytes`.
 void shrink_code(Connection& connection, std::int64_t max_bytes);

@@ -9,7 +9,9 @@
 namespace vostok::cache {
 
 CodeStore::CodeStore(const StoreSettings& settings)
-    : reporter_(settings.reporter), max_bytes_(settings.max_code_bytes), layers_([settings] { return std::make_unique<Layers>(settings); }) {}
+    : reporter_(settings.reporter),
+      max_bytes_(settings.max_code_bytes),
+      layers_([settings] { return std::make_unique<Layers>(settings); }) {}
 
 std::optional<device::Image> CodeStore::find(const std::string& key) {
   return guarded<std::optional<device::Image>>(layers_, *reporter_, [&](Layers& layers) {
@@ -28,19 +30,22 @@ std::optional<device::Image> CodeStore::find_in(Layer& layer, const std::string&
     reporter_->degraded(fmt::format("{} holds a damaged kernel: ignored", layer.file().path.string()));
     layer.write([&](Connection& connection) {
       const auto there = code_row(connection, key);
-      if (there && !there->is_intact) remove_code(connection, key);  // unless another process has stored a good one since
+      if (there && !there->is_intact)
+        remove_code(connection, key);  // unless another process has stored a good one since
     });
     return std::nullopt;
   }
   // Noting the use once a day is enough to order eviction, and spares readers the write lock.
   const std::int64_t now = unix_seconds();
-  if (layer.is_writable() && now - row->last_use >= day_seconds) layer.write([&](Connection& connection) { touch_code(connection, key, now); });
+  if (layer.is_writable() && now - row->last_use >= day_seconds)
+    layer.write([&](Connection& connection) { touch_code(connection, key, now); });
   return std::move(row->image);
 }
 
 void CodeStore::put(const plan::CodeEntry& entry, const device::Image& image) {
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
-    if (!layers.write([&](Connection& connection) { store_code(connection, entry, image, unix_seconds(), max_bytes_); }))
+    if (!layers.write(
+            [&](Connection& connection) { store_code(connection, entry, image, unix_seconds(), max_bytes_); }))
       layers.memory_code().put(entry, image);
   });
 }
@@ -58,7 +63,8 @@ void CodeStore::reload() {
 }
 
 std::vector<LayerState> CodeStore::states(bool count_rows) {
-  return guarded<std::vector<LayerState>>(layers_, *reporter_, [&](Layers& layers) { return layers.states(count_rows); });
+  return guarded<std::vector<LayerState>>(layers_, *reporter_,
+                                          [&](Layers& layers) { return layers.states(count_rows); });
 }
 
 }  // namespace vostok::cache

@@ -37,10 +37,12 @@ Failure meaning(int result) {
 }
 
 /// Throws for a failed call. SQLite's reason can contain names that the file has given its tables.
-[[noreturn]] void fail_with(sqlite3* database, int result, Failure failure, std::string_view verb, const Allowance& allowance) {
+[[noreturn]] void fail_with(sqlite3* database, int result, Failure failure, std::string_view verb,
+                            const Allowance& allowance) {
   if ((result & 0xff) == SQLITE_INTERRUPT) allowance.fail();
   const char* reason = database != nullptr ? sqlite3_errmsg(database) : sqlite3_errstr(result);
-  throw DatabaseError(failure, fmt::format("cannot {} {}: {} (SQLite {})", verb, allowance.name(), printable(reason), result));
+  throw DatabaseError(failure,
+                      fmt::format("cannot {} {}: {} (SQLite {})", verb, allowance.name(), printable(reason), result));
 }
 
 std::unique_ptr<Allowance> allowance_of(const std::filesystem::path& path) {
@@ -65,7 +67,8 @@ std::string immutable_uri(const std::string& path) {
   return uri + "?mode=ro&immutable=1";
 }
 
-/// Rejects anything but a regular file: opening a pipe would wait for its other end, and reading a device may never end.
+/// Rejects anything but a regular file: opening a pipe would wait for its other end, and reading a device may never
+/// end.
 void refuse_what_is_no_file(const std::filesystem::path& path) {
   std::error_code ignored;
   const auto status = std::filesystem::status(path, ignored);
@@ -75,7 +78,8 @@ void refuse_what_is_no_file(const std::filesystem::path& path) {
 
 }  // namespace
 
-/// The busy handler's state. Waits grow and are jittered, so that processes that collided once do not collide again in step.
+/// The busy handler's state. Waits grow and are jittered, so that processes that collided once do not collide again in
+/// step.
 struct Connection::Patience {
   Patience(int limit_ms, Allowance& statement)
       : limit(limit_ms),
@@ -114,11 +118,13 @@ void Statement::bind(int position, std::int64_t value) { check(sqlite3_bind_int6
 void Statement::bind(int position, double value) { check(sqlite3_bind_double(prepared_.get(), position, value)); }
 
 void Statement::bind(int position, std::string_view text) {
-  check(sqlite3_bind_text64(prepared_.get(), position, text.data() != nullptr ? text.data() : "", text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+  check(sqlite3_bind_text64(prepared_.get(), position, text.data() != nullptr ? text.data() : "", text.size(),
+                            SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
 void Statement::bind(int position, Blob value) {
-  check(sqlite3_bind_blob64(prepared_.get(), position, value.bytes.empty() ? "" : value.bytes.data(), value.bytes.size(), SQLITE_TRANSIENT));
+  check(sqlite3_bind_blob64(prepared_.get(), position, value.bytes.empty() ? "" : value.bytes.data(),
+                            value.bytes.size(), SQLITE_TRANSIENT));
 }
 
 void Statement::bind(int position, const std::optional<double>& value) {
@@ -131,7 +137,8 @@ bool Statement::step() {
   // A value that is too long is refused when written, so one in the file was not written by this library.
   const bool is_damage = result == SQLITE_TOOBIG && sqlite3_stmt_readonly(prepared_.get()) != 0;
   if (result != SQLITE_ROW && result != SQLITE_DONE)
-    fail_with(sqlite3_db_handle(prepared_.get()), result, is_damage ? Failure::damaged : meaning(result), "use", *allowance_);
+    fail_with(sqlite3_db_handle(prepared_.get()), result, is_damage ? Failure::damaged : meaning(result), "use",
+              *allowance_);
   constexpr std::int64_t bytes_of_a_row = 512;  // rough cost of what the caller makes of a row, besides its texts
   read_bytes_ += bytes_of_a_row;
   allowance_->check_read(read_bytes_);
@@ -169,7 +176,8 @@ Connection::Connection(const std::filesystem::path& path, Access access, int loc
                                                   : SQLITE_OPEN_READONLY;
   refuse_what_is_no_file(path);
   open(name, flags);
-  // Never a write-ahead log: it fails on network file systems, and SQLite before 3.51.3 can corrupt a file when it resets one.
+  // Never a write-ahead log: it fails on network file systems, and SQLite before 3.51.3 can corrupt a file when it
+  // resets one.
   if (access == Access::read_write) execute("PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL");
 }
 
@@ -181,23 +189,27 @@ void Connection::open(const std::string& name, int flags) {
   restrain();
 }
 
-/// Limits what a file from elsewhere can do: nothing in its schema runs, and nothing in it takes unlimited time or memory.
+/// Limits what a file from elsewhere can do: nothing in its schema runs, and nothing in it takes unlimited time or
+/// memory.
 void Connection::restrain() {
   sqlite3* database = database_.get();
   sqlite3_extended_result_codes(database, 1);
   sqlite3_busy_handler(
-      database, [](void* patience, int attempt) { return static_cast<int>(static_cast<Patience*>(patience)->wait(attempt)); }, patience_.get());
+      database,
+      [](void* patience, int attempt) { return static_cast<int>(static_cast<Patience*>(patience)->wait(attempt)); },
+      patience_.get());
   sqlite3_progress_handler(
-      database, Allowance::steps_at_once, [](void* allowance) { return static_cast<int>(!static_cast<Allowance*>(allowance)->step()); },
-      allowance_.get());
+      database, Allowance::steps_at_once,
+      [](void* allowance) { return static_cast<int>(!static_cast<Allowance*>(allowance)->step()); }, allowance_.get());
   sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   // Limits far above what the library's own statements need. One database may be attached, for VACUUM.
-  constexpr std::pair<int, int> limits[] = {{SQLITE_LIMIT_LENGTH, 64 << 20}, {SQLITE_LIMIT_SQL_LENGTH, 1 << 16}, {SQLITE_LIMIT_COLUMN, 100},
-                                            {SQLITE_LIMIT_EXPR_DEPTH, 100},  {SQLITE_LIMIT_COMPOUND_SELECT, 10}, {SQLITE_LIMIT_VDBE_OP, 100000},
-                                            {SQLITE_LIMIT_FUNCTION_ARG, 10}, {SQLITE_LIMIT_ATTACHED, 1},         {SQLITE_LIMIT_VARIABLE_NUMBER, 100},
-                                            {SQLITE_LIMIT_TRIGGER_DEPTH, 1}, {SQLITE_LIMIT_WORKER_THREADS, 0}};
+  constexpr std::pair<int, int> limits[] = {
+      {SQLITE_LIMIT_LENGTH, 64 << 20}, {SQLITE_LIMIT_SQL_LENGTH, 1 << 16}, {SQLITE_LIMIT_COLUMN, 100},
+      {SQLITE_LIMIT_EXPR_DEPTH, 100},  {SQLITE_LIMIT_COMPOUND_SELECT, 10}, {SQLITE_LIMIT_VDBE_OP, 100000},
+      {SQLITE_LIMIT_FUNCTION_ARG, 10}, {SQLITE_LIMIT_ATTACHED, 1},         {SQLITE_LIMIT_VARIABLE_NUMBER, 100},
+      {SQLITE_LIMIT_TRIGGER_DEPTH, 1}, {SQLITE_LIMIT_WORKER_THREADS, 0}};
   for (const auto& [what, most] : limits) sqlite3_limit(database, what, most);
   // No temporary files either.
   execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0");
@@ -223,7 +235,8 @@ sqlite3_stmt* Connection::prepare(std::string_view sql) {
   const auto known = prepared_.find(sql);
   if (known != prepared_.end()) return known->second.get();
   sqlite3_stmt* prepared = nullptr;
-  const int result = sqlite3_prepare_v3(database_.get(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &prepared, nullptr);
+  const int result = sqlite3_prepare_v3(database_.get(), sql.data(), static_cast<int>(sql.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &prepared, nullptr);
   if (result != SQLITE_OK) fail(result, "read");
   prepared_[std::string(sql)].reset(prepared);
   return prepared;
@@ -246,8 +259,8 @@ Connection::Connection(std::string bytes, const std::string& name)
     for (const std::size_t i : {versions, versions + 1})
       if (bytes_[i] == 2) bytes_[i] = 1;
   const auto size = static_cast<sqlite3_int64>(bytes_.size());
-  const int result =
-      sqlite3_deserialize(database_.get(), "main", reinterpret_cast<unsigned char*>(bytes_.data()), size, size, SQLITE_DESERIALIZE_READONLY);
+  const int result = sqlite3_deserialize(database_.get(), "main", reinterpret_cast<unsigned char*>(bytes_.data()), size,
+                                         size, SQLITE_DESERIALIZE_READONLY);
   if (result != SQLITE_OK) fail(result, "open");
 }
 

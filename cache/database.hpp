@@ -30,13 +30,15 @@ enum class Failure {
   other          ///< input or output failed
 };
 
-/// How long a command waits for another process that holds a file. It works on few files, and only its user waits for it.
+/// How long a command waits for another process that holds a file. It works on few files, and only its user waits for
+/// it.
 constexpr int tool_lock_timeout_ms = 10000;
 
 /// Any failure of the cache's files. It never leaves a store.
 class DatabaseError : public Error {
  public:
-  DatabaseError(Failure failure, const std::string& message) : Error(ErrorCode::io_failure, message), failure_(failure) {}
+  DatabaseError(Failure failure, const std::string& message)
+      : Error(ErrorCode::io_failure, message), failure_(failure) {}
   Failure failure() const noexcept { return failure_; }
 
  private:
@@ -154,7 +156,8 @@ class Connection {
   std::unique_ptr<Patience> patience_;
   std::string bytes_;  // outlives the database that reads it
   std::unique_ptr<sqlite3, Close> database_;
-  std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> prepared_;  // finalised before the database closes
+  std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>>
+      prepared_;  // finalised before the database closes
 };
 
 /// Rolls back unless committed.

@@ -33,16 +33,28 @@ constexpr Column device_columns[] = {{"uuid", Type::text},
                                      {"memory_bytes", Type::integer},
                                      {"l2_bytes", Type::integer}};
 
-constexpr Column problem_columns[] = {{"operation", Type::text},   {"exact", Type::text},          {"policy", Type::text},
-                                      {"n", Type::integer},        {"m", Type::integer},           {"k", Type::integer},
-                                      {"nonzeros", Type::integer}, {"longest_row", Type::integer}, {"row_variation", Type::real},
-                                      {"index_type", Type::text}};
+constexpr Column problem_columns[] = {{"operation", Type::text},     {"exact", Type::text},
+                                      {"policy", Type::text},        {"n", Type::integer},
+                                      {"m", Type::integer},          {"k", Type::integer},
+                                      {"nonzeros", Type::integer},   {"longest_row", Type::integer},
+                                      {"row_variation", Type::real}, {"index_type", Type::text}};
 
-constexpr Column trial_columns[] = {
-    {"problem", Type::problem},         {"device", Type::device},           {"family", Type::text},    {"config", Type::text},
-    {"code_digest", Type::text},        {"is_default", Type::integer},      {"status", Type::text},    {"reason", Type::text},
-    {"median_us", Type::optional_real}, {"spread_us", Type::optional_real}, {"rounds", Type::integer}, {"registers", Type::integer},
-    {"spill_bytes", Type::integer},     {"shared_bytes", Type::integer},    {"driver", Type::text},    {"measured_at", Type::integer}};
+constexpr Column trial_columns[] = {{"problem", Type::problem},
+                                    {"device", Type::device},
+                                    {"family", Type::text},
+                                    {"config", Type::text},
+                                    {"code_digest", Type::text},
+                                    {"is_default", Type::integer},
+                                    {"status", Type::text},
+                                    {"reason", Type::text},
+                                    {"median_us", Type::optional_real},
+                                    {"spread_us", Type::optional_real},
+                                    {"rounds", Type::integer},
+                                    {"registers", Type::integer},
+                                    {"spill_bytes", Type::integer},
+                                    {"shared_bytes", Type::integer},
+                                    {"driver", Type::text},
+                                    {"measured_at", Type::integer}};
 
 constexpr Column winner_columns[] = {{"problem", Type::problem},
                                      {"device", Type::device},
@@ -57,10 +69,11 @@ constexpr Column winner_columns[] = {{"problem", Type::problem},
                                      {"driver", Type::text},
                                      {"decided_at", Type::integer}};
 
-constexpr Column errata_columns[] = {
-    {"id", Type::text},     {"operation", Type::text},    {"family", Type::text},      {"config", Type::text},
-    {"exact", Type::text},  {"architecture", Type::text}, {"code_digest", Type::text}, {"last_library_version", Type::text},
-    {"reason", Type::text}, {"created_at", Type::integer}};
+constexpr Column errata_columns[] = {{"id", Type::text},          {"operation", Type::text},
+                                     {"family", Type::text},      {"config", Type::text},
+                                     {"exact", Type::text},       {"architecture", Type::text},
+                                     {"code_digest", Type::text}, {"last_library_version", Type::text},
+                                     {"reason", Type::text},      {"created_at", Type::integer}};
 
 /// The tables in the order of the text: a table comes before those that refer to it.
 struct Table {
@@ -86,7 +99,8 @@ using Labels = std::map<std::int64_t, std::string>;
 std::string label_of(const Connection& connection, std::int64_t row, const Labels& labels) {
   const auto position = labels.find(row);
   if (position == labels.end())
-    throw DatabaseError(Failure::damaged, fmt::format("cannot dump {}: a row refers to row {}, which is not there", connection.name(), row));
+    throw DatabaseError(Failure::damaged, fmt::format("cannot dump {}: a row refers to row {}, which is not there",
+                                                      connection.name(), row));
   return position->second;
 }
 
@@ -98,7 +112,8 @@ std::optional<std::string> value_text(const Connection& connection, const Statem
     case Type::real:
     case Type::optional_real: {
       const auto value = row.optional_real(position);
-      return value ? std::optional(fmt::format("{}", *value)) : std::nullopt;  // the shortest text that reads back the same
+      return value ? std::optional(fmt::format("{}", *value))
+                   : std::nullopt;  // the shortest text that reads back the same
     }
     case Type::device: return label_of(connection, row.integer(position), labels["device"]);
     case Type::problem: return label_of(connection, row.integer(position), labels["problem"]);
@@ -109,12 +124,14 @@ std::optional<std::string> value_text(const Connection& connection, const Statem
 /// One table's lines. If other tables refer to it, its rows' labels are added to `labels`.
 std::vector<std::string> lines_of(Connection& connection, const Table& table, std::map<std::string, Labels>& labels) {
   std::vector<std::string> lines;
-  Statement row = connection.query(fmt::format("SELECT {}{} FROM {}", column_list(table), table.is_referred_to ? ", id" : "", table.name));
+  Statement row = connection.query(
+      fmt::format("SELECT {}{} FROM {}", column_list(table), table.is_referred_to ? ", id" : "", table.name));
   while (row.step()) {
     FieldMap fields;
     int position = 0;
     for (const Column& column : table.columns) {
-      if (auto text = value_text(connection, row, position++, column.type, labels)) fields[column.name] = std::move(*text);
+      if (auto text = value_text(connection, row, position++, column.type, labels))
+        fields[column.name] = std::move(*text);
     }
     if (table.is_referred_to) {
       constexpr std::size_t label_digits = 16;
@@ -215,13 +232,15 @@ void load_problem(Connection& connection, const Line& line, Loading& loading) {
   loading.rows["problem"][line.text("id")] = problem_row(connection, problem);
 }
 
-void bind_column(Statement& insert, int position, const Column& column, const Line& line, std::map<std::string, Rows>& rows) {
+void bind_column(Statement& insert, int position, const Column& column, const Line& line,
+                 std::map<std::string, Rows>& rows) {
   switch (column.type) {
     case Type::text: return insert.bind(position, line.text(column.name));
     case Type::integer: return insert.bind(position, line.number<std::int64_t>(column.name));
     case Type::real: return insert.bind(position, line.number<double>(column.name));
     case Type::optional_real:
-      return insert.bind(position, line.find(column.name) != nullptr ? std::optional(line.number<double>(column.name)) : std::nullopt);
+      return insert.bind(
+          position, line.find(column.name) != nullptr ? std::optional(line.number<double>(column.name)) : std::nullopt);
     case Type::device: return insert.bind(position, referred(line, column.name, rows["device"]));
     case Type::problem: return insert.bind(position, referred(line, column.name, rows["problem"]));
   }
@@ -232,8 +251,8 @@ void load_row(Connection& connection, const Table& table, const Line& line, Load
   for (std::size_t i = 0; i < table.columns.size(); ++i) marks += i == 0 ? "?" : ", ?";
   const std::string* device = line.find("device");
   const bool stays = device != nullptr && loading.kept.count(*device) != 0;
-  Statement insert =
-      connection.query(fmt::format("INSERT OR {} INTO {}({}) VALUES({})", stays ? "IGNORE" : "REPLACE", table.name, column_list(table), marks));
+  Statement insert = connection.query(fmt::format("INSERT OR {} INTO {}({}) VALUES({})", stays ? "IGNORE" : "REPLACE",
+                                                  table.name, column_list(table), marks));
   int position = 0;
   for (const Column& column : table.columns) bind_column(insert, ++position, column, line, loading.rows);
   insert.step();
@@ -243,7 +262,8 @@ void load_line(Connection& connection, int number, std::string_view text, Loadin
   const std::string_view title = text.substr(0, text.find(' '));
   const auto fields = parse_field_map(text.substr(std::min(title.size() + 1, text.size())));
   const Line line(number, fields.value_or(FieldMap{}));
-  const auto* const table = std::find_if(std::begin(tables), std::end(tables), [&](const Table& known) { return title == known.name; });
+  const auto* const table =
+      std::find_if(std::begin(tables), std::end(tables), [&](const Table& known) { return title == known.name; });
   if (table == std::end(tables)) line.refuse(fmt::format("there is no table {}", shown(title)));
   if (!fields) line.refuse("its fields are not written as field=value");
   line.check_fields(*table);
@@ -282,7 +302,8 @@ void load(std::string_view text, Connection& connection, const std::vector<std::
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (number == 1 && line != first_line)
-      fail(ErrorCode::invalid_argument, R"(cannot load tuning rows: line 1 is "{}", not "{}")", shown(line), first_line);
+      fail(ErrorCode::invalid_argument, R"(cannot load tuning rows: line 1 is "{}", not "{}")", shown(line),
+           first_line);
     if (number > 1) load_line(connection, number, line, loading);
   }
   transaction.commit();

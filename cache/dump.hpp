@@ -14,8 +14,9 @@ namespace vostok::cache {
 ///   vostok tuning 1
 ///   device architecture=sm_90 id=5f0c... name=NVIDIA%20H200 ...
 ///   winner config=dense_vector=4%20tile_rows=8 device=5f0c... ...
-/// A line is the table and its fields in canonical form (base/field_map.hpp); NULL fields are omitted. `id` names a device
-/// or a problem by its content. Lines are sorted within a table, so equal content gives equal bytes. Errors: io_failure.
+/// A line is the table and its fields in canonical form (base/field_map.hpp); NULL fields are omitted. `id` names a
+/// device or a problem by its content. Lines are sorted within a table, so equal content gives equal bytes. Errors:
+/// io_failure.
 std::string dump(const std::filesystem::path& path);
 std::string dump(Connection& connection);
 

@@ -30,7 +30,8 @@ bool exact_matches(const FieldMap& rule, const std::string& exact) {
 std::vector<Erratum> all_errata(Connection& connection) {
   std::vector<Erratum> errata;
   Statement row = connection.query(
-      "SELECT id, operation, family, config, exact, architecture, code_digest, last_library_version, reason, created_at FROM errata ORDER BY id");
+      "SELECT id, operation, family, config, exact, architecture, code_digest, last_library_version, reason, "
+      "created_at FROM errata ORDER BY id");
   while (row.step()) {
     auto config = parse_field_map(row.text(3));
     auto exact = parse_field_map(row.text(4));
@@ -51,10 +52,11 @@ std::vector<Erratum> all_errata(Connection& connection) {
 
 void store_erratum(Connection& connection, const Erratum& erratum) {
   connection.run(
-      "INSERT OR REPLACE INTO errata(id, operation, family, config, exact, architecture, code_digest, last_library_version, reason, created_at)"
+      "INSERT OR REPLACE INTO errata(id, operation, family, config, exact, architecture, code_digest, "
+      "last_library_version, reason, created_at)"
       " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      erratum.id, erratum.operation, erratum.family, to_text(erratum.config), to_text(erratum.exact), erratum.architecture, erratum.code_digest,
-      erratum.last_library_version, erratum.reason, erratum.created_at);
+      erratum.id, erratum.operation, erratum.family, to_text(erratum.config), to_text(erratum.exact),
+      erratum.architecture, erratum.code_digest, erratum.last_library_version, erratum.reason, erratum.created_at);
 }
 
 bool masks(const Erratum& erratum, const MaskedChoice& choice) {

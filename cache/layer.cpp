@@ -21,7 +21,8 @@ namespace {
 /// time; at worst a good file is then set aside, which costs only time.
 class FolderLock {
  public:
-  explicit FolderLock(const std::filesystem::path& folder) : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  explicit FolderLock(const std::filesystem::path& folder)
+      : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     constexpr int attempts = 100;
     for (int i = 0; i < attempts && descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -119,13 +120,19 @@ void Layer::open_to_write() {
 /// Whether a second attempt makes sense.
 bool Layer::recover(const DatabaseError& error, Use use) {
   switch (error.failure()) {
-    case Failure::refused: reporter_->degraded(fmt::format("a row was not stored in {}: {}", file_.path.string(), error.what())); return false;
+    case Failure::refused:
+      reporter_->degraded(fmt::format("a row was not stored in {}: {}", file_.path.string(), error.what()));
+      return false;
     case Failure::damaged:
       if (file_.writable && !was_set_aside_ && set_aside()) return true;
       give_up(Use::read, fmt::format("malformed: {}", error.what()));
       return false;
-    case Failure::newer_schema: give_up(Use::read, fmt::format("newer schema: ignored ({})", error.what())); return false;
-    case Failure::busy: give_up(use, fmt::format("locked by another process for over {} ms", file_.lock_timeout_ms)); return false;
+    case Failure::newer_schema:
+      give_up(Use::read, fmt::format("newer schema: ignored ({})", error.what()));
+      return false;
+    case Failure::busy:
+      give_up(use, fmt::format("locked by another process for over {} ms", file_.lock_timeout_ms));
+      return false;
     case Failure::full:
     case Failure::unwritable:
     case Failure::other: give_up(use, error.what()); return false;
@@ -142,7 +149,9 @@ void Layer::give_up(Use use, const std::string& reason) {
   }
   state_ = readable_ ? "no longer written: " + reason : reason;
   // Warns once: consequences, such as a journal that cannot be played back, are no news to the user.
-  if (!has_warned_) reporter_->degraded(fmt::format("{} is {}: {}", file_.path.string(), readable_ ? "no longer written" : "not used", reason));
+  if (!has_warned_)
+    reporter_->degraded(
+        fmt::format("{} is {}: {}", file_.path.string(), readable_ ? "no longer written" : "not used", reason));
   has_warned_ = true;
 }
 

@@ -20,19 +20,23 @@ bool has_write_ahead_log(const std::filesystem::path& path, const PathProbe& pro
 }
 
 /// Opens without locks only if no writer is possible: a shipped file is never written once it is in place.
-std::unique_ptr<Connection> open_place(const LayerFile& file, const std::filesystem::path& place, const PathProbe& probe) {
+std::unique_ptr<Connection> open_place(const LayerFile& file, const std::filesystem::path& place,
+                                       const PathProbe& probe) {
   if (file.kind == LayerKind::shipped || nobody_can_write(place, probe))
     return std::make_unique<Connection>(place, Access::immutable, file.lock_timeout_ms);
-  if (has_write_ahead_log(place, probe)) refuse("it has a write-ahead log, which is not read (PRAGMA journal_mode = DELETE ends it)");
+  if (has_write_ahead_log(place, probe))
+    refuse("it has a write-ahead log, which is not read (PRAGMA journal_mode = DELETE ends it)");
   return std::make_unique<Connection>(place, Access::read_only, file.lock_timeout_ms);
 }
 
 std::unique_ptr<Connection> open_vouched(const LayerFile& file, const PathProbe& probe) {
-  if (!file.trusted_keys.empty()) return std::make_unique<Connection>(signed_bytes(file.path, file.trusted_keys), file.path.string());
+  if (!file.trusted_keys.empty())
+    return std::make_unique<Connection>(signed_bytes(file.path, file.trusted_keys), file.path.string());
   const TrustedPath place = trusted_path(file.path, probe, file.installation_owner);
   if (place.is_trusted()) return open_place(file, place.resolved, probe);
   if (file.kind == LayerKind::user) refuse(place.doubt);
-  if (file.content == Content::code) refuse(fmt::format("{}: kernels from there need the signature of a trusted key", place.doubt));
+  if (file.content == Content::code)
+    refuse(fmt::format("{}: kernels from there need the signature of a trusted key", place.doubt));
   return std::make_unique<Connection>(read_bounded(file.path, most_untrusted_bytes), file.path.string());
 }
 

@@ -24,7 +24,7 @@ struct LayerFile {
   std::filesystem::path path;
   bool writable = false;
   int lock_timeout_ms = 0;
-  std::vector<PublicKey> trusted_keys = {};         ///< if not empty, files without a signature by one of these are not used
+  std::vector<PublicKey> trusted_keys = {};  ///< if not empty, files without a signature by one of these are not used
   std::optional<unsigned> installation_owner = {};  ///< of the library's own installation, if the file is part of that
 };
 

@@ -34,7 +34,8 @@ std::vector<LayerState> Layers::states(bool count_rows) {
     LayerState state{.kind = name(file.kind), .path = file.path.string()};
     layer.read([&](Connection& connection) {
       if (!count_rows) return;
-      if (file.content == Content::tuning) state.tuning_rows = row_count(connection, "winner") + row_count(connection, "trial");
+      if (file.content == Content::tuning)
+        state.tuning_rows = row_count(connection, "winner") + row_count(connection, "trial");
       else state.code_rows = row_count(connection, "code");
     });
     state.state = layer.state();

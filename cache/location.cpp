@@ -59,7 +59,8 @@ Location locate(const CacheOptions& options) {
   if (const auto folder = trusted_environment("VOSTOK_CACHE_DIR")) return {*folder, "VOSTOK_CACHE_DIR"};
   if (const auto folder = absolute_variable("XDG_CACHE_HOME")) return {*folder / "vostok", "XDG_CACHE_HOME"};
   if (const auto folder = absolute_variable("HOME")) return {*folder / ".cache" / "vostok", "HOME"};
-  if (privileges_are_raised()) return {std::nullopt, "this program's privileges are raised, so that no variable names a folder"};
+  if (privileges_are_raised())
+    return {std::nullopt, "this program's privileges are raised, so that no variable names a folder"};
   return {std::nullopt, "neither VOSTOK_CACHE_DIR, XDG_CACHE_HOME nor HOME names a folder"};
 }
 
@@ -73,17 +74,20 @@ FolderVerdict prepare_folder(const std::filesystem::path& folder, bool allow_net
   const auto network = network_file_system(probe.filesystem_type(existing_ancestor(folder, probe)));
   const bool read_only = network && !allow_network;
   if (!read_only && !make_private(folder, probe))
-    return {FolderUse::none, fmt::format("cannot make {}: {}", folder.string(), std::generic_category().message(errno))};
+    return {FolderUse::none,
+            fmt::format("cannot make {}: {}", folder.string(), std::generic_category().message(errno))};
   const std::string network_reason =
-      network
-          ? fmt::format("{} is on a network file system ({}): read, not written; set allow_network_folder to write to it", folder.string(), *network)
-          : "";
+      network ? fmt::format(
+                    "{} is on a network file system ({}): read, not written; set allow_network_folder to write to it",
+                    folder.string(), *network)
+              : "";
   const auto facts = probe.facts(folder);
   if (!facts && read_only) return {FolderUse::none, network_reason};
   if (!facts || !facts->is_folder) return {FolderUse::none, fmt::format("{} is not a folder", folder.string())};
   if (auto place = trusted_path(folder, probe); !place.is_trusted()) return {FolderUse::none, std::move(place.doubt)};
   if (read_only) return {FolderUse::read_only, network_reason};
-  if (!facts->is_writable || facts->on_read_only_mount) return {FolderUse::read_only, fmt::format("{} is read-only", folder.string())};
+  if (!facts->is_writable || facts->on_read_only_mount)
+    return {FolderUse::read_only, fmt::format("{} is read-only", folder.string())};
   return {};
 }
 
@@ -94,14 +98,17 @@ bool nobody_can_write(const std::filesystem::path& file, const PathProbe& probe)
 
 std::optional<std::filesystem::path> library_file() {
   Dl_info image = {};
-  if (dladdr(reinterpret_cast<const void*>(&library_file), &image) == 0 || image.dli_fname == nullptr) return std::nullopt;
+  if (dladdr(reinterpret_cast<const void*>(&library_file), &image) == 0 || image.dli_fname == nullptr)
+    return std::nullopt;
   std::error_code failure;
   auto library = std::filesystem::canonical(image.dli_fname, failure);
-  if (failure) library = std::filesystem::canonical("/proc/self/exe", failure);  // an executable started by its bare name
+  if (failure)
+    library = std::filesystem::canonical("/proc/self/exe", failure);  // an executable started by its bare name
   return failure ? std::nullopt : std::optional(std::move(library));
 }
 
-std::optional<ShippedFolder> shipped_folder(const PathProbe& probe, const std::optional<std::filesystem::path>& library) {
+std::optional<ShippedFolder> shipped_folder(const PathProbe& probe,
+                                            const std::optional<std::filesystem::path>& library) {
   if (!library) return std::nullopt;
   auto prefix = library->parent_path().parent_path();             // of bin/ and lib/
   if (prefix.filename() == "lib") prefix = prefix.parent_path();  // of lib/x86_64-linux-gnu/
@@ -112,7 +119,9 @@ std::optional<ShippedFolder> shipped_folder(const PathProbe& probe, const std::o
   // change the library are trusted.
   const auto owner = installation_owner(*library, probe);
   TrustedPath place = trusted_path(folder, probe, owner);
-  return ShippedFolder{.path = place.is_trusted() ? place.resolved : folder, .installation_owner = owner, .doubt = std::move(place.doubt)};
+  return ShippedFolder{.path = place.is_trusted() ? place.resolved : folder,
+                       .installation_owner = owner,
+                       .doubt = std::move(place.doubt)};
 }
 
 }  // namespace vostok::cache

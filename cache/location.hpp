@@ -38,10 +38,12 @@ struct ShippedFolder {
   bool is_trusted() const { return doubt.empty(); }
 };
 
-/// The file that contains the library: its own, or the executable that it is linked into. Nothing if the system does not tell.
+/// The file that contains the library: its own, or the executable that it is linked into. Nothing if the system does
+/// not tell.
 std::optional<std::filesystem::path> library_file();
 
 /// Nothing if there is no such folder.
-std::optional<ShippedFolder> shipped_folder(const PathProbe& probe, const std::optional<std::filesystem::path>& library = library_file());
+std::optional<ShippedFolder> shipped_folder(const PathProbe& probe,
+                                            const std::optional<std::filesystem::path>& library = library_file());
 
 }  // namespace vostok::cache

@@ -67,7 +67,8 @@ std::string digest(const Erratum& e) {
 
 /// The order of trials of one name; the smaller is the better.
 auto rank_of(const TrialRow& row) {
-  return std::tuple(!plan::is_failure(row.trial.status, row.trial.reason), -row.trial.rounds, row.trial.median_us.value_or(never), digest(row));
+  return std::tuple(!plan::is_failure(row.trial.status, row.trial.reason), -row.trial.rounds,
+                    row.trial.median_us.value_or(never), digest(row));
 }
 
 bool is_better(const TrialRow& a, const TrialRow& b) { return rank_of(a) < rank_of(b); }
@@ -75,11 +76,15 @@ bool is_better(const TrialRow& a, const TrialRow& b) { return rank_of(a) < rank_
 bool is_better(const WinnerRow& a, const WinnerRow& b) {
   if (is_newer(a.winner.library_version, b.winner.library_version)) return true;
   if (is_newer(b.winner.library_version, a.winner.library_version)) return false;
-  const auto order = [](const WinnerRow& row) { return std::tuple(-row.winner.rounds, row.winner.median_us, digest(row)); };
+  const auto order = [](const WinnerRow& row) {
+    return std::tuple(-row.winner.rounds, row.winner.median_us, digest(row));
+  };
   return order(a) < order(b);
 }
 
-bool is_better(const Erratum& a, const Erratum& b) { return std::tuple(-a.created_at, digest(a)) < std::tuple(-b.created_at, digest(b)); }
+bool is_better(const Erratum& a, const Erratum& b) {
+  return std::tuple(-a.created_at, digest(a)) < std::tuple(-b.created_at, digest(b));
+}
 
 std::string row_name(const Erratum& erratum) { return erratum.id; }
 
@@ -106,7 +111,9 @@ bool is_better(const CodeRow& a, const CodeRow& b) {
 }  // namespace
 
 TuningContent merged(const TuningContent& a, const TuningContent& b) {
-  return {.trials = best_of(a.trials, b.trials), .winners = best_of(a.winners, b.winners), .errata = best_of(a.errata, b.errata)};
+  return {.trials = best_of(a.trials, b.trials),
+          .winners = best_of(a.winners, b.winners),
+          .errata = best_of(a.errata, b.errata)};
 }
 
 void merge_code(Connection& a, Connection& b, Connection& out) {

@@ -35,17 +35,22 @@ std::vector<PublicKey> trusted_keys(const CacheOptions& options, const Reporter&
   return keys;
 }
 
-/// Demands signatures for code made by others if keys are given. Tuning rows are checked against the rules, whoever wrote them.
+/// Demands signatures for code made by others if keys are given. Tuning rows are checked against the rules, whoever
+/// wrote them.
 void demand_signatures(Places& places, const CacheOptions& options, const Reporter& reporter) {
   const auto keys = trusted_keys(options, reporter);
   for (LayerFile& file : places.files)
     if (file.kind != LayerKind::user && file.content == Content::code) file.trusted_keys = keys;
 }
 
-void add_folder(Places& places, LayerKind kind, const std::filesystem::path& folder, bool writable, int lock_timeout_ms) {
+void add_folder(Places& places, LayerKind kind, const std::filesystem::path& folder, bool writable,
+                int lock_timeout_ms) {
   for (const Content content : {Content::tuning, Content::code})
-    places.files.push_back(
-        {.kind = kind, .content = content, .path = folder / file_name(content), .writable = writable, .lock_timeout_ms = lock_timeout_ms});
+    places.files.push_back({.kind = kind,
+                            .content = content,
+                            .path = folder / file_name(content),
+                            .writable = writable,
+                            .lock_timeout_ms = lock_timeout_ms});
 }
 
 void add_user(Places& places, const CacheOptions& options, const Reporter& reporter, const PathProbe& probe) {
@@ -58,12 +63,16 @@ void add_user(Places& places, const CacheOptions& options, const Reporter& repor
   const FolderVerdict verdict = prepare_folder(*location.folder, options.allow_network_folder, probe);
   if (!verdict.reason.empty()) reporter.degraded(verdict.reason + "; new results are kept in memory only");
   if (verdict.use == FolderUse::none)
-    places.without_files.push_back({.kind = name(LayerKind::user), .path = location.folder->string(), .state = verdict.reason});
-  else add_folder(places, LayerKind::user, *location.folder, verdict.use == FolderUse::read_write, options.lock_timeout_ms);
+    places.without_files.push_back(
+        {.kind = name(LayerKind::user), .path = location.folder->string(), .state = verdict.reason});
+  else
+    add_folder(places, LayerKind::user, *location.folder, verdict.use == FolderUse::read_write,
+               options.lock_timeout_ms);
 }
 
 /// Adds a folder with either file in it, or one file of either content.
-void add_read_only(Places& places, const std::filesystem::path& path, int lock_timeout_ms, const Reporter& reporter, const PathProbe& probe) {
+void add_read_only(Places& places, const std::filesystem::path& path, int lock_timeout_ms, const Reporter& reporter,
+                   const PathProbe& probe) {
   const auto refuse = [&](const std::string& reason) {
     reporter.degraded(fmt::format("{} is not used: {}", path.string(), reason));
     places.without_files.push_back({.kind = name(LayerKind::read_only), .path = path.string(), .state = reason});
@@ -74,7 +83,8 @@ void add_read_only(Places& places, const std::filesystem::path& path, int lock_t
   try {
     const auto content = content_in(path);
     if (!content) return refuse("no cache file of vostok");
-    places.files.push_back({.kind = LayerKind::read_only, .content = *content, .path = path, .lock_timeout_ms = lock_timeout_ms});
+    places.files.push_back(
+        {.kind = LayerKind::read_only, .content = *content, .path = path, .lock_timeout_ms = lock_timeout_ms});
   } catch (const Error& error) {
     refuse(error.what());
   }
@@ -86,7 +96,8 @@ void add_shipped(Places& places, const CacheOptions& options, const Reporter& re
   if (!folder) return;
   if (!folder->is_trusted()) {
     reporter.degraded(fmt::format("{} is not used: {}", folder->path.string(), folder->doubt));
-    places.without_files.push_back({.kind = name(LayerKind::shipped), .path = folder->path.string(), .state = folder->doubt});
+    places.without_files.push_back(
+        {.kind = name(LayerKind::shipped), .path = folder->path.string(), .state = folder->doubt});
     return;
   }
   add_folder(places, LayerKind::shipped, folder->path, false, options.lock_timeout_ms);
@@ -105,7 +116,8 @@ std::vector<std::filesystem::path> read_only_layers(const CacheOptions& options)
 }
 
 template <class Store>
-std::shared_ptr<Store> make_store(const Places& places, Content content, const CacheOptions& options, const std::shared_ptr<const Reporter>& reporter,
+std::shared_ptr<Store> make_store(const Places& places, Content content, const CacheOptions& options,
+                                  const std::shared_ptr<const Reporter>& reporter,
                                   const std::shared_ptr<const PathProbe>& probe, std::vector<LayerState>& states) {
   StoreSettings settings{.files = {}, .reporter = reporter, .probe = probe, .max_code_bytes = options.max_code_bytes};
   for (const LayerFile& file : places.files)
@@ -117,9 +129,12 @@ std::shared_ptr<Store> make_store(const Places& places, Content content, const C
 
 class StoreExchange final : public Exchange {
  public:
-  StoreExchange(std::shared_ptr<TuningStore> tuning, std::shared_ptr<CodeStore> code) : tuning_(std::move(tuning)), code_(std::move(code)) {}
+  StoreExchange(std::shared_ptr<TuningStore> tuning, std::shared_ptr<CodeStore> code)
+      : tuning_(std::move(tuning)), code_(std::move(code)) {}
   std::string export_rows() override { return content_text(tuning_->own_rows()); }
-  void import_rows(std::string_view text, const plan::DeviceKey& here) override { tuning_->add_rows(parse_content(text), here); }
+  void import_rows(std::string_view text, const plan::DeviceKey& here) override {
+    tuning_->add_rows(parse_content(text), here);
+  }
   void count_rows(std::vector<LayerState>& layers) override {
     std::vector<LayerState> counted = tuning_->states(true);
     std::ranges::move(code_->states(true), std::back_inserter(counted));
@@ -143,7 +158,8 @@ Places find_places(const CacheOptions& options, const Reporter& reporter, const 
   Places places;
   try {
     add_user(places, options, reporter, probe);
-    for (const std::filesystem::path& path : read_only_layers(options)) add_read_only(places, path, options.lock_timeout_ms, reporter, probe);
+    for (const std::filesystem::path& path : read_only_layers(options))
+      add_read_only(places, path, options.lock_timeout_ms, reporter, probe);
     add_shipped(places, options, reporter, probe);
     demand_signatures(places, options, reporter);
   } catch (const std::exception& error) {
@@ -155,8 +171,8 @@ Places find_places(const CacheOptions& options, const Reporter& reporter, const 
 
 }  // namespace
 
-Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning,
-                 const std::shared_ptr<const PathProbe>& probe) {
+Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger,
+                 std::function<void()> count_warning, const std::shared_ptr<const PathProbe>& probe) {
   const auto reporter = std::make_shared<const Reporter>(logger, std::move(count_warning));
   Places places;
   if (options.enabled) places = find_places(options, *reporter, *probe);

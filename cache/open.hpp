@@ -10,7 +10,7 @@
 namespace vostok::cache {
 
 /// As `open`, with `probe` for questions about paths.
-Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger, std::function<void()> count_warning,
-                 const std::shared_ptr<const PathProbe>& probe);
+Opened open_with(const CacheOptions& options, const std::shared_ptr<Logger>& logger,
+                 std::function<void()> count_warning, const std::shared_ptr<const PathProbe>& probe);
 
 }  // namespace vostok::cache

@@ -19,7 +19,9 @@ std::int64_t size_of(const std::filesystem::path& path) {
 }
 
 /// Whether a trial bans its machine code.
-bool bans(const plan::TrialRecord& trial) { return plan::is_failure(trial.status, trial.reason) && !trial.code_digest.empty(); }
+bool bans(const plan::TrialRecord& trial) {
+  return plan::is_failure(trial.status, trial.reason) && !trial.code_digest.empty();
+}
 
 /// Whether a trial is removed because its code failed somewhere.
 bool goes_with_ban(const plan::TrialRecord& trial, const PruneSettings& settings) {
@@ -28,8 +30,8 @@ bool goes_with_ban(const plan::TrialRecord& trial, const PruneSettings& settings
 }
 
 /// For each of `trials`, whether it stays.
-std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const std::vector<std::string>& banned, const PruneSettings& settings,
-                              std::int64_t now) {
+std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const std::vector<std::string>& banned,
+                              const PruneSettings& settings, std::int64_t now) {
   std::vector<bool> kept(trials.size(), true);
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const plan::TrialRecord& trial = trials[i].trial;
@@ -46,7 +48,9 @@ std::vector<bool> kept_trials(const std::vector<TrialRow>& trials, const std::ve
 /// malformed file could fill a disk.
 void require_sound_pages(Connection& connection) {
   const auto faults = page_faults(connection, 1);
-  if (!faults.empty()) throw DatabaseError(Failure::damaged, fmt::format("cannot prune {}: it is malformed: {}", connection.name(), faults.front()));
+  if (!faults.empty())
+    throw DatabaseError(Failure::damaged,
+                        fmt::format("cannot prune {}: it is malformed: {}", connection.name(), faults.front()));
 }
 
 void prune_content(TuningContent& content, const PruneSettings& settings, std::int64_t now) {
@@ -57,7 +61,8 @@ void prune_content(TuningContent& content, const PruneSettings& settings, std::i
     if (kept[i]) trials.push_back(std::move(content.trials[i]));
   content.trials = std::move(trials);
   if (settings.banned)
-    std::erase_if(content.winners, [&](const WinnerRow& row) { return is_banned(banned, row.winner.family, row.winner.code_digest); });
+    std::erase_if(content.winners,
+                  [&](const WinnerRow& row) { return is_banned(banned, row.winner.family, row.winner.code_digest); });
 }
 
 void prune_tuning(Connection& connection, const PruneSettings& settings, std::int64_t now, Pruned& pruned) {
@@ -68,7 +73,8 @@ void prune_tuning(Connection& connection, const PruneSettings& settings, std::in
   prune_content(content, settings, now);
   pruned.trials -= std::ssize(content.trials);
   pruned.winners -= std::ssize(content.winners);
-  connection.execute("DELETE FROM trial; DELETE FROM winner; DELETE FROM errata; DELETE FROM problem; DELETE FROM device");
+  connection.execute(
+      "DELETE FROM trial; DELETE FROM winner; DELETE FROM errata; DELETE FROM problem; DELETE FROM device");
   store_rows(std::move(content), connection);
   transaction.commit();
 }
@@ -76,7 +82,8 @@ void prune_tuning(Connection& connection, const PruneSettings& settings, std::in
 void prune_code(Connection& connection, const PruneSettings& settings, std::int64_t now, Pruned& pruned) {
   Transaction transaction(connection);
   pruned.kernels = row_count(connection, "code");
-  if (settings.older_than_seconds) connection.run("DELETE FROM code WHERE last_use < ?", now - *settings.older_than_seconds);
+  if (settings.older_than_seconds)
+    connection.run("DELETE FROM code WHERE last_use < ?", now - *settings.older_than_seconds);
   if (settings.max_bytes) shrink_code(connection, *settings.max_bytes);
   pruned.kernels -= row_count(connection, "code");
   transaction.commit();

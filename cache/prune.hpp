@@ -9,11 +9,13 @@ namespace vostok::cache {
 
 /// A failed trial bans its machine code: it stays, however old or stale, until bans are lifted.
 struct PruneSettings {
-  std::optional<std::int64_t> older_than_seconds = {};  ///< removes trials measured, and kernels last used, longer ago; winners stay
-  std::optional<std::int64_t> max_bytes = {};           ///< of kernels: removes the longest unused until the rest fits
-  bool banned = false;                                  ///< removes winners of machine code that failed anywhere, and its measurements
-  bool lift_bans = false;                               ///< removes failures, and trials skipped because of them, so that the code may be tried again
-  bool stale = false;                                   ///< removes trials whose config has been measured with newer machine code
+  std::optional<std::int64_t> older_than_seconds =
+      {};  ///< removes trials measured, and kernels last used, longer ago; winners stay
+  std::optional<std::int64_t> max_bytes = {};  ///< of kernels: removes the longest unused until the rest fits
+  bool banned = false;  ///< removes winners of machine code that failed anywhere, and its measurements
+  bool lift_bans =
+      false;           ///< removes failures, and trials skipped because of them, so that the code may be tried again
+  bool stale = false;  ///< removes trials whose config has been measured with newer machine code
 };
 
 struct Pruned {

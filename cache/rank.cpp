@@ -16,14 +16,17 @@ namespace {
 using Trials = std::vector<const TrialRow*>;
 
 std::string config_name(const TrialRow& row) {
-  return subject_name(row.problem, row.device) + " " + to_text({{"family", row.trial.family}, {"config", to_text(row.trial.config)}});
+  return subject_name(row.problem, row.device) + " " +
+         to_text({{"family", row.trial.family}, {"config", to_text(row.trial.config)}});
 }
 
 std::string code_name(const std::string& family, const std::string& code_digest) { return family + " " + code_digest; }
 
 /// The trial of the newest code, for each config of each problem and device.
 std::map<std::string, const TrialRow*> newest_trials(const std::vector<TrialRow>& trials) {
-  const auto age = [](const TrialRow& row) { return std::tuple(row.trial.measured_at, row.trial.rounds, row.trial.code_digest); };
+  const auto age = [](const TrialRow& row) {
+    return std::tuple(row.trial.measured_at, row.trial.rounds, row.trial.code_digest);
+  };
   std::map<std::string, const TrialRow*> newest;
   for (const TrialRow& row : trials) {
     const auto [known, is_new] = newest.emplace(config_name(row), &row);
@@ -58,7 +61,8 @@ const TrialRow* choose_among(const Trials& trials, double tie) {
 
 std::optional<double> default_median(const Trials& trials) {
   return tune::fastest_default(
-      trials, [](const TrialRow* row) { return row->trial.is_default; }, [](const TrialRow* row) { return row->trial.median_us; });
+      trials, [](const TrialRow* row) { return row->trial.is_default; },
+      [](const TrialRow* row) { return row->trial.median_us; });
 }
 
 /// The winner's row from its trial, completed by the previous winner's.
@@ -78,13 +82,16 @@ WinnerRow winner_of(const TrialRow& row, const std::optional<double>& default_me
 }
 
 bool same_choice(const WinnerRow& a, const WinnerRow& b) {
-  return a.winner.family == b.winner.family && a.winner.config == b.winner.config && a.winner.code_digest == b.winner.code_digest;
+  return a.winner.family == b.winner.family && a.winner.config == b.winner.config &&
+         a.winner.code_digest == b.winner.code_digest;
 }
 
 class Ranker {
  public:
   Ranker(const TuningContent& content, RankSettings settings)
-      : settings_(std::move(settings)), banned_(banned_code(content.trials)), ranking_{.content = content, .changes = {}} {
+      : settings_(std::move(settings)),
+        banned_(banned_code(content.trials)),
+        ranking_{.content = content, .changes = {}} {
     for (const WinnerRow& winner : content.winners) winners_.emplace(row_name(winner), winner);
   }
 
@@ -118,7 +125,8 @@ class Ranker {
     const auto known = winners_.find(subject);
     const WinnerRow* before = known == winners_.end() ? nullptr : &known->second;
     WinnerRow after = winner_of(*chosen, default_median(candidates), before);
-    if (before == nullptr || !same_choice(*before, after)) ranking_.changes.push_back({before == nullptr ? WinnerRow{} : *before, after});
+    if (before == nullptr || !same_choice(*before, after))
+      ranking_.changes.push_back({before == nullptr ? WinnerRow{} : *before, after});
     winners_.insert_or_assign(subject, std::move(after));
   }
 

@@ -85,7 +85,8 @@ void replace_file(const fs::path& path, const std::function<void(const fs::path&
   try {
     make(fresh);
     std::error_code ignored;
-    if (const fs::file_status old = fs::status(path, ignored); fs::is_regular_file(old)) fs::permissions(fresh, old.permissions());
+    if (const fs::file_status old = fs::status(path, ignored); fs::is_regular_file(old))
+      fs::permissions(fresh, old.permissions());
     flush_file(fresh);
     fs::rename(fresh, path);
   } catch (const fs::filesystem_error& error) {

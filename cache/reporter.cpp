@@ -22,7 +22,8 @@ void Reporter::note(const std::string& sentence) const noexcept { tell({LogLevel
 void Reporter::tell(Line line) const noexcept {
   try {
     const std::lock_guard lock(mutex_);
-    if (const auto held = held_.find(std::this_thread::get_id()); held != held_.end()) return held->second.push_back(std::move(line));
+    if (const auto held = held_.find(std::this_thread::get_id()); held != held_.end())
+      return held->second.push_back(std::move(line));
   } catch (...) {  // logged at once if it cannot be held back
   }
   log(line);

@@ -28,8 +28,9 @@ struct Object {
   bool may_be_missing = false;
 };
 
-// Rows of one problem and device are stored together (WITHOUT ROWID). The driver belongs to a measurement, not to the device, so
-// that a new driver does not make a new device. `config` is canonical text (base/field_map.hpp). A NULL time was never measured.
+// Rows of one problem and device are stored together (WITHOUT ROWID). The driver belongs to a measurement, not to the
+// device, so that a new driver does not make a new device. `config` is canonical text (base/field_map.hpp). A NULL time
+// was never measured.
 constexpr Object tuning_objects[] = {
     {"table", "device", "device", R"(
 CREATE TABLE device(
@@ -77,7 +78,8 @@ CREATE TABLE errata(
 
 // `binary` is last, so that the other columns are read without its overflow pages. `digest` covers the whole row except
 // size and last_use. The index orders eviction.
-constexpr Object code_objects[] = {{"table", "code", "code", R"(
+constexpr Object code_objects[] = {
+    {"table", "code", "code", R"(
 CREATE TABLE code(
   key TEXT PRIMARY KEY NOT NULL,
   family TEXT NOT NULL, expression TEXT NOT NULL, architecture TEXT NOT NULL, compiler TEXT NOT NULL,
@@ -85,11 +87,12 @@ CREATE TABLE code(
   shared_bytes INTEGER NOT NULL, warnings TEXT NOT NULL,
   digest TEXT NOT NULL, size INTEGER NOT NULL, last_use INTEGER NOT NULL, binary BLOB NOT NULL))"},
 
-                                   {"index", "code_by_use", "code", "CREATE INDEX code_by_use ON code(last_use, key)", true}};
+    {"index", "code_by_use", "code", "CREATE INDEX code_by_use ON code(last_use, key)", true}};
 
 /// The table that SQLite adds if a user has run ANALYZE.
-constexpr Object statistics_objects[] = {{"table", "sqlite_stat1", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)", true},
-                                         {"table", "sqlite_stat4", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)", true}};
+constexpr Object statistics_objects[] = {
+    {"table", "sqlite_stat1", "sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)", true},
+    {"table", "sqlite_stat4", "sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)", true}};
 
 // No text of a tuning.db is longer, even a compiler's output; nor is a kernel.
 constexpr int longest_tuning_value = 1 << 20;
@@ -120,11 +123,14 @@ std::string folded(std::string_view sql) {
 
 /// Whether an index is one that SQLite makes for a key. Such indices have no SQL, and SQLite refuses a file in
 /// which one belongs to no key.
-bool is_of_a_key(const Statement& row) { return row.text(0) == "index" && row.is_null(3) && row.text(1).starts_with("sqlite_autoindex_"); }
+bool is_of_a_key(const Statement& row) {
+  return row.text(0) == "index" && row.is_null(3) && row.text(1).starts_with("sqlite_autoindex_");
+}
 
 const Object* find_object(std::span<const Object> objects, const Statement& row) {
   const auto is_it = [&](const Object& object) {
-    return row.text(0) == object.type && row.text(1) == object.name && row.text(2) == object.table && folded(row.text(3)) == folded(object.sql);
+    return row.text(0) == object.type && row.text(1) == object.name && row.text(2) == object.table &&
+           folded(row.text(3)) == folded(object.sql);
   };
   const auto found = std::find_if(objects.begin(), objects.end(), is_it);
   return found == objects.end() ? nullptr : &*found;
@@ -142,7 +148,8 @@ void require_own_objects(Connection& connection, Content content) {
     if (known == nullptr) known = find_object(statistics_objects, row);
     if (known == nullptr)
       refuse(connection, Failure::damaged,
-             fmt::format("its {} \"{}\" is not as vostok makes {}", printable(row.text(0)), printable(row.text(1)), file_name(content)));
+             fmt::format("its {} \"{}\" is not as vostok makes {}", printable(row.text(0)), printable(row.text(1)),
+                         file_name(content)));
     seen.insert(known->name);
   }
   for (const Object& object : own)
@@ -156,9 +163,11 @@ bool is_made(Connection& connection, Content content) {
   const std::int64_t id = connection.number("PRAGMA application_id");
   const std::int64_t version = connection.number("PRAGMA user_version");
   if (id == 0 && version == 0 && !connection.query("SELECT 1 FROM sqlite_master").step()) return false;
-  if (id != application_id(content)) refuse(connection, Failure::damaged, fmt::format("it is not a {} of vostok", file_name(content)));
+  if (id != application_id(content))
+    refuse(connection, Failure::damaged, fmt::format("it is not a {} of vostok", file_name(content)));
   if (version > schema_version)
-    refuse(connection, Failure::newer_schema, fmt::format("its schema is {}, this library knows {}", version, schema_version));
+    refuse(connection, Failure::newer_schema,
+           fmt::format("its schema is {}, this library knows {}", version, schema_version));
   if (version < 1) refuse(connection, Failure::damaged, "its schema has no version");
   require_own_objects(connection, content);
   return true;
@@ -202,7 +211,9 @@ std::vector<std::string> page_faults(Connection& connection, int most) {
 }
 
 // Not count(*): SQLite counts that in one step that cannot be interrupted, and a malformed file may have no end.
-std::int64_t row_count(Connection& connection, const char* table) { return connection.number(fmt::format("SELECT count(1) FROM {}", table)); }
+std::int64_t row_count(Connection& connection, const char* table) {
+  return connection.number(fmt::format("SELECT count(1) FROM {}", table));
+}
 
 void make_schema(Connection& connection, Content content) {
   {
@@ -215,7 +226,8 @@ void make_schema(Connection& connection, Content content) {
   Transaction transaction(connection);
   if (is_made(connection, content)) return;  // another process was first
   for (const Object& object : objects_of(content)) connection.execute(object.sql);
-  connection.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application_id(content), schema_version));
+  connection.execute(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", application_id(content), schema_version));
   transaction.commit();
 }
 

@@ -44,7 +44,8 @@ std::optional<std::array<unsigned char, Size>> from_hex(std::string_view digits)
   std::size_t written = 0;
   const char* end = nullptr;
   if (digits.size() != 2 * Size) return std::nullopt;
-  if (sodium_hex2bin(bytes.data(), bytes.size(), digits.data(), digits.size(), nullptr, &written, &end) != 0) return std::nullopt;
+  if (sodium_hex2bin(bytes.data(), bytes.size(), digits.data(), digits.size(), nullptr, &written, &end) != 0)
+    return std::nullopt;
   return written == Size && end == digits.data() + digits.size() ? std::optional(bytes) : std::nullopt;
 }
 
@@ -67,17 +68,21 @@ std::optional<std::string> after_title(const std::filesystem::path& path, const 
 
 std::string key_digits(const std::filesystem::path& path, const char* title, std::size_t digits) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) fail(ErrorCode::io_failure, "cannot read the key {}: it is not there", path.string());
+  if (!std::filesystem::exists(path, ignored))
+    fail(ErrorCode::io_failure, "cannot read the key {}: it is not there", path.string());
   const auto text = after_title(path, title);
   if (!text || text->size() != digits)
-    fail(ErrorCode::invalid_argument, "cannot read the key {}: its line is not \"{}\" and {} digits", path.string(), title, digits);
+    fail(ErrorCode::invalid_argument, "cannot read the key {}: its line is not \"{}\" and {} digits", path.string(),
+         title, digits);
   return *text;
 }
 
 void write_new(const std::filesystem::path& path, const std::string& text, mode_t mode) {
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (descriptor < 0) fail(ErrorCode::io_failure, "cannot make {}: {}", path.string(), std::generic_category().message(errno));
-  const bool written = ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(descriptor) == 0;
+  if (descriptor < 0)
+    fail(ErrorCode::io_failure, "cannot make {}: {}", path.string(), std::generic_category().message(errno));
+  const bool written =
+      ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(descriptor) == 0;
   ::close(descriptor);
   if (!written) fail(ErrorCode::io_failure, "cannot write {}", path.string());
 }
@@ -97,7 +102,8 @@ struct Signature {
 
 std::optional<Signature> read_signature(const std::filesystem::path& file) {
   const auto text = after_title(signature_path(file), signature_title);
-  if (!text || text->size() != 2 * public_bytes + 1 + 2 * signature_bytes || (*text)[2 * public_bytes] != ' ') return std::nullopt;
+  if (!text || text->size() != 2 * public_bytes + 1 + 2 * signature_bytes || (*text)[2 * public_bytes] != ' ')
+    return std::nullopt;
   const std::string key = text->substr(0, 2 * public_bytes);
   const auto key_bytes = from_hex<public_bytes>(key);
   const auto bytes = from_hex<signature_bytes>(std::string_view(*text).substr(2 * public_bytes + 1));
@@ -117,22 +123,29 @@ SigningKey make_signing_key() {
   return key;
 }
 
-void write_key(const SigningKey& key, const std::filesystem::path& path) { write_new(path, secret_title + key.hex + "\n", 0600); }
+void write_key(const SigningKey& key, const std::filesystem::path& path) {
+  write_new(path, secret_title + key.hex + "\n", 0600);
+}
 
-void write_key(const PublicKey& key, const std::filesystem::path& path) { write_new(path, public_title + key.hex + "\n", 0644); }
+void write_key(const PublicKey& key, const std::filesystem::path& path) {
+  write_new(path, public_title + key.hex + "\n", 0644);
+}
 
 SigningKey read_signing_key(const std::filesystem::path& path) {
   start_sodium();
   SigningKey key{.hex = key_digits(path, secret_title, 2 * secret_bytes), .public_key = {}};
   const auto secret = from_hex<secret_bytes>(key.hex);
-  if (!secret) fail(ErrorCode::invalid_argument, "cannot read the key {}: it holds more than hexadecimal digits", path.string());
+  if (!secret)
+    fail(ErrorCode::invalid_argument, "cannot read the key {}: it holds more than hexadecimal digits", path.string());
   std::array<unsigned char, public_bytes> public_key{};
   crypto_sign_ed25519_sk_to_pk(public_key.data(), secret->data());
   key.public_key = {to_hex(public_key)};
   return key;
 }
 
-PublicKey read_public_key(const std::filesystem::path& path) { return parse_public_key(key_digits(path, public_title, 2 * public_bytes)); }
+PublicKey read_public_key(const std::filesystem::path& path) {
+  return parse_public_key(key_digits(path, public_title, 2 * public_bytes));
+}
 
 PublicKey parse_public_key(const std::string& digits_or_path) {
   const auto bytes = from_hex<public_bytes>(digits_or_path);
@@ -163,7 +176,8 @@ std::string signed_bytes(const std::filesystem::path& file, const std::vector<Pu
     fail(ErrorCode::io_failure, "the key that signed it is not trusted");
   std::string bytes = read_bounded(file, most_signed_bytes);
   auto state = hash_of(bytes);
-  const bool is_good = crypto_sign_ed25519ph_final_verify(&state, signature->bytes.data(), signature->key_bytes.data()) == 0;
+  const bool is_good =
+      crypto_sign_ed25519ph_final_verify(&state, signature->bytes.data(), signature->key_bytes.data()) == 0;
   if (!is_good) fail(ErrorCode::io_failure, "it is not what was signed");
   return bytes;
 }

@@ -26,24 +26,30 @@ void check_tuning(Connection& connection, Faults& faults) {
   const std::int64_t lost_winners = connection.number(fmt::format("SELECT count(*) FROM winner WHERE {}", lost));
   complain(faults, lost_trials, "trials refer to a problem or a device that is not there");
   complain(faults, lost_winners, "winners refer to a problem or a device that is not there");
-  complain(faults, row_count(connection, "trial") - lost_trials - std::ssize(all_trials(connection)), "trials cannot be read");
-  complain(faults, row_count(connection, "winner") - lost_winners - std::ssize(all_winners(connection)), "winners cannot be read");
+  complain(faults, row_count(connection, "trial") - lost_trials - std::ssize(all_trials(connection)),
+           "trials cannot be read");
+  complain(faults, row_count(connection, "winner") - lost_winners - std::ssize(all_winners(connection)),
+           "winners cannot be read");
   complain(faults, row_count(connection, "errata") - std::ssize(all_errata(connection)), "errata cannot be read");
   complain(faults, connection.number("SELECT count(*) FROM winner WHERE NOT (median_us > 0 AND median_us < 9e99)"),
            "winners have no time that can be");
-  complain(faults, connection.number("SELECT count(*) FROM trial WHERE status = 'measured' AND NOT coalesce(median_us > 0 AND median_us < 9e99, 0)"),
+  complain(faults,
+           connection.number("SELECT count(*) FROM trial WHERE status = 'measured' AND NOT coalesce(median_us > 0 AND "
+                             "median_us < 9e99, 0)"),
            "measured trials have no time that can be");
 }
 
 void check_code(Connection& connection, Faults& faults) {
   for (const std::string& key : code_keys(connection)) {
     const auto row = code_row(connection, key);
-    if (row && !row->is_intact) faults.push_back(fmt::format("the kernel {} is damaged: its digest does not match", printable(key)));
+    if (row && !row->is_intact)
+      faults.push_back(fmt::format("the kernel {} is damaged: its digest does not match", printable(key)));
   }
 }
 
 /// If keys are given, opens exactly the bytes whose signature was checked, as a layer does.
-std::unique_ptr<Connection> open_signed(const std::filesystem::path& path, const std::vector<PublicKey>& trusted, Faults& faults) {
+std::unique_ptr<Connection> open_signed(const std::filesystem::path& path, const std::vector<PublicKey>& trusted,
+                                        Faults& faults) {
   try {
     if (!trusted.empty()) return std::make_unique<Connection>(signed_bytes(path, trusted), path.string());
   } catch (const Error& error) {

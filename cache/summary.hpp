@@ -28,8 +28,9 @@ struct FileSummary {
 /// Errors: io_failure (no such file, not a cache file, malformed, of a newer schema).
 FileSummary summarise(const std::filesystem::path& path);
 
-/// Every fault of the file, one sentence each: damage that SQLite finds, rows that cannot be read or refer to nothing, kernels
-/// whose digest does not match and, if keys are given, a bad signature. Empty: none. A file that cannot be opened has one fault.
+/// Every fault of the file, one sentence each: damage that SQLite finds, rows that cannot be read or refer to nothing,
+/// kernels whose digest does not match and, if keys are given, a bad signature. Empty: none. A file that cannot be
+/// opened has one fault.
 std::vector<std::string> faults_of(const std::filesystem::path& path, const std::vector<PublicKey>& trusted);
 
 }  // namespace vostok::cache

@@ -46,7 +46,8 @@ FieldMap device_fields(const plan::DeviceKey& device) {
 void agree_on_devices(TuningContent& content) {
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> sizes;
   const auto for_each_device = [&](const auto& visit) {
-    for (TrialRow& row : content.trials) visit(row.device);    // NOLINT(misc-const-correctness): one of the visits changes it
+    for (TrialRow& row : content.trials)
+      visit(row.device);  // NOLINT(misc-const-correctness): one of the visits changes it
     for (WinnerRow& row : content.winners) visit(row.device);  // NOLINT(misc-const-correctness): likewise
   };
   for_each_device([&](const plan::DeviceKey& device) {
@@ -54,7 +55,9 @@ void agree_on_devices(TuningContent& content) {
     memory_bytes = std::max(memory_bytes, device.memory_bytes);
     l2_bytes = std::max(l2_bytes, device.l2_bytes);
   });
-  for_each_device([&](plan::DeviceKey& device) { std::tie(device.memory_bytes, device.l2_bytes) = sizes[to_text(device_fields(device))]; });
+  for_each_device([&](plan::DeviceKey& device) {
+    std::tie(device.memory_bytes, device.l2_bytes) = sizes[to_text(device_fields(device))];
+  });
 }
 
 template <class Row>
@@ -93,7 +96,9 @@ std::string subject_name(const plan::ProblemKey& problem, const plan::DeviceKey&
 
 std::string row_name(const TrialRow& row) {
   return subject_name(row.problem, row.device) + " " +
-         to_text({{"family", row.trial.family}, {"config", to_text(row.trial.config)}, {"code_digest", row.trial.code_digest}});
+         to_text({{"family", row.trial.family},
+                  {"config", to_text(row.trial.config)},
+                  {"code_digest", row.trial.code_digest}});
 }
 
 std::string row_name(const WinnerRow& row) { return subject_name(row.problem, row.device); }
@@ -127,8 +132,10 @@ std::string content_text(TuningContent content) {
 void store_rows(TuningContent content, Connection& connection) {
   agree_on_devices(content);
   for (const TrialRow* row : in_order(content.trials)) store_trial(connection, row->problem, row->device, row->trial);
-  for (const WinnerRow* row : in_order(content.winners)) store_winner(connection, row->problem, row->device, row->winner, row->decided_at);
-  std::sort(content.errata.begin(), content.errata.end(), [](const Erratum& a, const Erratum& b) { return a.id < b.id; });
+  for (const WinnerRow* row : in_order(content.winners))
+    store_winner(connection, row->problem, row->device, row->winner, row->decided_at);
+  std::sort(content.errata.begin(), content.errata.end(),
+            [](const Erratum& a, const Erratum& b) { return a.id < b.id; });
   for (const Erratum& erratum : content.errata) store_erratum(connection, erratum);
 }
 

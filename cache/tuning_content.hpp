@@ -38,8 +38,9 @@ std::string row_name(const WinnerRow& row);
 /// The name of the problem and device to which a trial or a winner belongs.
 std::string subject_name(const plan::ProblemKey& problem, const plan::DeviceKey& device);
 
-/// Reads a tuning.db, or a text written by `vostok cache dump`. Rows that cannot be read (a config that is not a field map, an
-/// unknown effort) are skipped. Errors: io_failure (no such file, neither of the two), invalid_argument (a line of the text).
+/// Reads a tuning.db, or a text written by `vostok cache dump`. Rows that cannot be read (a config that is not a field
+/// map, an unknown effort) are skipped. Errors: io_failure (no such file, neither of the two), invalid_argument (a line
+/// of the text).
 TuningContent read_content(const std::filesystem::path& path);
 
 /// Converts to and from the text of a dump. Errors: invalid_argument naming the line.

@@ -21,16 +21,18 @@ std::vector<plan::StoredWinner> winners_near(Connection& connection, const plan:
 std::vector<plan::StoredWinner> winners_of(Connection& connection, const plan::ProblemKey& problem);
 
 /// Trials of exactly this problem and device; unreadable rows are skipped.
-std::vector<plan::TrialRecord> trials_of(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device);
+std::vector<plan::TrialRecord> trials_of(Connection& connection, const plan::ProblemKey& problem,
+                                         const plan::DeviceKey& device);
 
 /// Every readable row, in no order.
 std::vector<TrialRow> all_trials(Connection& connection);
 std::vector<WinnerRow> all_winners(Connection& connection);
 
 /// Adds or replaces.
-void store_trial(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::TrialRecord& trial);
-void store_winner(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::WinnerRecord& winner,
-                  std::int64_t decided_at);
+void store_trial(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device,
+                 const plan::TrialRecord& trial);
+void store_winner(Connection& connection, const plan::ProblemKey& problem, const plan::DeviceKey& device,
+                  const plan::WinnerRecord& winner, std::int64_t decided_at);
 
 /// The row's id; creates the row if it is missing.
 std::int64_t device_row(Connection& connection, const plan::DeviceKey& device);

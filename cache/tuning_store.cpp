@@ -30,7 +30,8 @@ std::vector<Answered<Answer>> answers(Layers& layers, const std::function<Answer
   if (Connection* memory = layers.remembered()) all.push_back({nullptr, ask(*memory)});
   for (Layer& layer : layers.files()) {
     Answer answer;
-    if (layer.read([&](Connection& connection) { answer = ask(connection); })) all.push_back({&layer, std::move(answer)});
+    if (layer.read([&](Connection& connection) { answer = ask(connection); }))
+      all.push_back({&layer, std::move(answer)});
   }
   return all;
 }
@@ -91,14 +92,16 @@ std::vector<plan::StoredWinner> serving_winners(Connection& connection, const pl
   return rows;
 }
 
-const Rule* rule_for(const plan::StoredWinner& row, const std::vector<Rule>& rules, const plan::ProblemKey& problem, const plan::DeviceKey& device) {
+const Rule* rule_for(const plan::StoredWinner& row, const std::vector<Rule>& rules, const plan::ProblemKey& problem,
+                     const plan::DeviceKey& device) {
   const MaskedChoice choice{.problem = problem,
                             .architecture = device.architecture,
                             .family = row.winner.family,
                             .config = row.winner.config,
                             .code_digest = row.winner.code_digest,
                             .library_version = row.winner.library_version};
-  const auto found = std::ranges::find_if(rules, [&](const Rule& rule) { return row.layer >= rule.first_layer && masks(rule.erratum, choice); });
+  const auto found = std::ranges::find_if(
+      rules, [&](const Rule& rule) { return row.layer >= rule.first_layer && masks(rule.erratum, choice); });
   return found == rules.end() ? nullptr : &*found;
 }
 
@@ -117,7 +120,9 @@ std::string rule_words(const Rule& rule) {
 /// Results of `read` in every layer, apart from what errata mask.
 template <class Read>
 Standing standing_winners(Layers& layers, const plan::ProblemKey& problem, const plan::DeviceKey& device, Read&& read) {
-  const auto ask = [&](Connection& connection) { return Rules{serving_winners(connection, problem, read), all_errata(connection)}; };
+  const auto ask = [&](Connection& connection) {
+    return Rules{serving_winners(connection, problem, read), all_errata(connection)};
+  };
   std::vector<plan::StoredWinner> rows;
   std::vector<Rule> rules;
   std::set<int> own;  // layers
@@ -137,7 +142,9 @@ Standing standing_winners(Layers& layers, const plan::ProblemKey& problem, const
   for (plan::StoredWinner& row : rows) {
     const Rule* rule = rule_against(row, rules, problem, device);
     if (rule == nullptr) standing.winners.push_back(std::move(row));
-    else standing.masked.push_back({.winner = std::move(row.winner), .own = own.contains(row.layer), .by = rule_words(*rule)});
+    else
+      standing.masked.push_back(
+          {.winner = std::move(row.winner), .own = own.contains(row.layer), .by = rule_words(*rule)});
   }
   return standing;
 }
@@ -146,8 +153,9 @@ Standing standing_winners(Layers& layers, const plan::ProblemKey& problem, const
 void tell(const Standing& standing, const plan::ProblemKey& problem, Layers& layers, const Reporter& reporter) {
   for (const plan::MaskedWinner& masked : standing.masked) {
     if (!masked.own) continue;
-    const std::string sentence = fmt::format("a choice measured for {} is not used ({} {}): {}", printable(problem.operation),
-                                             printable(masked.winner.family), printable(to_text(masked.winner.config)), masked.by);
+    const std::string sentence =
+        fmt::format("a choice measured for {} is not used ({} {}): {}", printable(problem.operation),
+                    printable(masked.winner.family), printable(to_text(masked.winner.config)), masked.by);
     if (layers.notes().insert(sentence).second) reporter.note(sentence);
   }
 }
@@ -197,15 +205,17 @@ std::vector<plan::WinnerMatch> TuningStore::find_same(const plan::ProblemKey& pr
 }
 
 std::vector<plan::MaskedWinner> TuningStore::masked(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
-  return guarded<std::vector<plan::MaskedWinner>>(layers_, *reporter_,
-                                                  [&](Layers& layers) { return standing_winners(layers, problem, device, winners_of).masked; });
+  return guarded<std::vector<plan::MaskedWinner>>(layers_, *reporter_, [&](Layers& layers) {
+    return standing_winners(layers, problem, device, winners_of).masked;
+  });
 }
 
 std::vector<plan::TrialRecord> TuningStore::trials(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
   return guarded<std::vector<plan::TrialRecord>>(layers_, *reporter_, [&](Layers& layers) {
     std::vector<plan::TrialRecord> trials;
     const auto ask = [&](Connection& connection) { return trials_of(connection, problem, device); };
-    for (auto& [layer, found] : answers<std::vector<plan::TrialRecord>>(layers, ask)) add_unknown(trials, std::move(found));
+    for (auto& [layer, found] : answers<std::vector<plan::TrialRecord>>(layers, ask))
+      add_unknown(trials, std::move(found));
     return trials;
   });
 }
@@ -222,7 +232,8 @@ plan::CodeStanding TuningStore::standing(const std::string& code_digest) {
   });
 }
 
-void TuningStore::add_trials(const plan::ProblemKey& problem, const plan::DeviceKey& device, std::span<const plan::TrialRecord> trials) {
+void TuningStore::add_trials(const plan::ProblemKey& problem, const plan::DeviceKey& device,
+                             std::span<const plan::TrialRecord> trials) {
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
     store(layers, [&](Connection& connection) {
       for (const plan::TrialRecord& trial : trials) store_trial(connection, problem, device, trial);
@@ -230,7 +241,8 @@ void TuningStore::add_trials(const plan::ProblemKey& problem, const plan::Device
   });
 }
 
-void TuningStore::set_winner(const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::WinnerRecord& winner) {
+void TuningStore::set_winner(const plan::ProblemKey& problem, const plan::DeviceKey& device,
+                             const plan::WinnerRecord& winner) {
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
     store(layers, [&](Connection& connection) { store_winner(connection, problem, device, winner, unix_seconds()); });
   });
@@ -247,7 +259,9 @@ TuningContent TuningStore::own_rows() {
 
 void TuningStore::add_rows(const TuningContent& rows, const plan::DeviceKey& here) {
   guarded<void>(layers_, *reporter_, [&](Layers& layers) {
-    store(layers, [&](Connection& connection) { store_rows(without_measured_here(rows, all_rows(connection), here), connection); });
+    store(layers, [&](Connection& connection) {
+      store_rows(without_measured_here(rows, all_rows(connection), here), connection);
+    });
   });
 }
 
@@ -256,7 +270,8 @@ void TuningStore::reload() {
 }
 
 std::vector<LayerState> TuningStore::states(bool count_rows) {
-  return guarded<std::vector<LayerState>>(layers_, *reporter_, [&](Layers& layers) { return layers.states(count_rows); });
+  return guarded<std::vector<LayerState>>(layers_, *reporter_,
+                                          [&](Layers& layers) { return layers.states(count_rows); });
 }
 
 }  // namespace vostok::cache

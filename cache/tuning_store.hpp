@@ -16,8 +16,10 @@ class TuningStore final : public plan::TuningStore {
   std::vector<plan::MaskedWinner> masked(const plan::ProblemKey& problem, const plan::DeviceKey& device) override;
   std::vector<plan::TrialRecord> trials(const plan::ProblemKey& problem, const plan::DeviceKey& device) override;
   plan::CodeStanding standing(const std::string& code_digest) override;
-  void add_trials(const plan::ProblemKey& problem, const plan::DeviceKey& device, std::span<const plan::TrialRecord> trials) override;
-  void set_winner(const plan::ProblemKey& problem, const plan::DeviceKey& device, const plan::WinnerRecord& winner) override;
+  void add_trials(const plan::ProblemKey& problem, const plan::DeviceKey& device,
+                  std::span<const plan::TrialRecord> trials) override;
+  void set_winner(const plan::ProblemKey& problem, const plan::DeviceKey& device,
+                  const plan::WinnerRecord& winner) override;
 
   TuningContent own_rows();  ///< of the user's file and of memory
   /// Adds or replaces rows in one transaction, except what `here` has measured.

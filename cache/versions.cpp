@@ -32,7 +32,8 @@ bool is_newer(std::string_view a, std::string_view b) {
   while (!a.empty() && !b.empty()) {
     const std::string_view first = take_part(a);
     const std::string_view second = take_part(b);
-    const int order = is_digit(first.front()) && is_digit(second.front()) ? compare_numbers(first, second) : first.compare(second);
+    const int order =
+        is_digit(first.front()) && is_digit(second.front()) ? compare_numbers(first, second) : first.compare(second);
     if (order != 0) return order > 0;
   }
   return b.empty() && !a.empty();

@@ -25,7 +25,8 @@ constexpr std::string_view cuda_prefix = "cuda:";
 constexpr std::string_view compile_prefix = "compile:";
 
 [[noreturn]] void fail_device_name(const std::string& device) {
-  fail(ErrorCode::invalid_argument, "cannot open device: \"{}\" does not name one; write auto, cuda:0, emulator or compile:sm_90", device);
+  fail(ErrorCode::invalid_argument,
+       "cannot open device: \"{}\" does not name one; write auto, cuda:0, emulator or compile:sm_90", device);
 }
 
 int cuda_ordinal(const std::string& device) {
@@ -37,10 +38,12 @@ int cuda_ordinal(const std::string& device) {
 }
 
 std::shared_ptr<device::Device> open_device(const Options& options, Logger& logger) {
-  const device::OpenOptions open{.cuda_context = options.cuda_context, .allocator = options.allocator, .nvrtc = options.nvrtc};
+  const device::OpenOptions open{
+      .cuda_context = options.cuda_context, .allocator = options.allocator, .nvrtc = options.nvrtc};
   if (options.device == "emulator") return device::open_emulator(open);
   if (options.device.starts_with(cuda_prefix)) return device::open_cuda(cuda_ordinal(options.device), open);
-  if (options.device.starts_with(compile_prefix)) return device::open_compile_only(options.device.substr(compile_prefix.size()), open);
+  if (options.device.starts_with(compile_prefix))
+    return device::open_compile_only(options.device.substr(compile_prefix.size()), open);
   if (options.device != "auto") fail_device_name(options.device);
 
   // A context that was given says itself which device it lives on.
@@ -48,15 +51,17 @@ std::shared_ptr<device::Device> open_device(const Options& options, Logger& logg
   if (options.cuda_context != nullptr) return device::open_cuda(device_of_given_context, open);
   std::string why;
   if (device::count_cuda(&why) > 0) return device::open_cuda(0, open);
-  if (!options.allow_emulator) fail(ErrorCode::no_device, "cannot open device: {}; the emulator is not allowed by Options::allow_emulator", why);
-  logger.info("no usable GPU (`vostok doctor` tells why): running on the emulator, which is for correctness, not speed");
+  if (!options.allow_emulator)
+    fail(ErrorCode::no_device, "cannot open device: {}; the emulator is not allowed by Options::allow_emulator", why);
+  logger.info(
+      "no usable GPU (`vostok doctor` tells why): running on the emulator, which is for correctness, not speed");
   return device::open_emulator(open);
 }
 
 /// A plan that is made and captured, or an error that names everything that it lacks.
 template <class Problem, class Make>
-plan::PlanStatePointer planned(const Context& context, const Problem& problem, const Topology& topology, const PlanOptions& options,
-                               const Make& make) {
+plan::PlanStatePointer planned(const Context& context, const Problem& problem, const Topology& topology,
+                               const PlanOptions& options, const Make& make) {
   constexpr const char* verb = "plan";
   constexpr const char* object = "a problem";
   const ContextState& state = state_of(context, verb, object);
@@ -105,15 +110,17 @@ Topology Context::topology(const CsrView& csr, Stream stream) const {
 template <class Problem>
   requires Problem::masked
 Plan<Problem> Context::plan(const Problem& problem, const Topology& topology, const PlanOptions& options) const {
-  return Plan<Problem>(
-      planned(*this, problem, topology, options, [&](const plan::Planner& planner) { return plan::make_plan(planner, problem, topology, options); }));
+  return Plan<Problem>(planned(*this, problem, topology, options, [&](const plan::Planner& planner) {
+    return plan::make_plan(planner, problem, topology, options);
+  }));
 }
 
 template <class Problem>
   requires(!Problem::masked)
 Plan<Problem> Context::plan(const Problem& problem, const PlanOptions& options) const {
-  return Plan<Problem>(
-      planned(*this, problem, {}, options, [&](const plan::Planner& planner) { return plan::make_plan(planner, problem, options); }));
+  return Plan<Problem>(planned(*this, problem, {}, options, [&](const plan::Planner& planner) {
+    return plan::make_plan(planner, problem, options);
+  }));
 }
 template DepthwisePlan Context::plan(const DepthwiseConvolution&, const PlanOptions&) const;
 template BiasActivationPlan Context::plan(const BiasActivation&, const PlanOptions&) const;
@@ -162,19 +169,23 @@ PackedValues Context::load_packed(const Topology& topology, const std::filesyste
 }
 
 PackedValues Context::load_packed(std::span<const std::byte> bytes, const LoadOptions& options) const {
-  return loaded(*this, "load", options, [&](const auto& session) { return plan::load_packed(session, bytes, options, "memory"); });
+  return loaded(*this, "load", options,
+                [&](const auto& session) { return plan::load_packed(session, bytes, options, "memory"); });
 }
 
 PackedValues Context::load_packed(const std::filesystem::path& path, const LoadOptions& options) const {
   return loaded(*this, "load", options, [&](const auto& session) { return plan::load_packed(session, path, options); });
 }
 
-PackedValues Context::adopt_packed(std::span<const std::byte> head, const PackedMemory& values, const LoadOptions& options) const {
-  return loaded(*this, "adopt", options, [&](const auto& session) { return plan::adopt_packed(session, head, values, options); });
+PackedValues Context::adopt_packed(std::span<const std::byte> head, const PackedMemory& values,
+                                   const LoadOptions& options) const {
+  return loaded(*this, "adopt", options,
+                [&](const auto& session) { return plan::adopt_packed(session, head, values, options); });
 }
 
 PackedValues Context::adopt_packed(const PackedMemory& saved, const LoadOptions& options) const {
-  return loaded(*this, "adopt", options, [&](const auto& session) { return plan::adopt_packed(session, saved, options); });
+  return loaded(*this, "adopt", options,
+                [&](const auto& session) { return plan::adopt_packed(session, saved, options); });
 }
 
 const DeviceInfo& Context::device() const { return state_of(*this, "describe", "device").session->device().info(); }

@@ -34,7 +34,8 @@ class ContextState {
 
 /// The state behind a handle; invalid_argument where it was moved from, saying what cannot be done: "make", "topology".
 inline const ContextState& state_of(const Context& context, const char* verb, const char* object) {
-  if (!context.state()) fail(ErrorCode::invalid_argument, "cannot {} {}: the context handle is empty, it was moved from", verb, object);
+  if (!context.state())
+    fail(ErrorCode::invalid_argument, "cannot {} {}: the context handle is empty, it was moved from", verb, object);
   return *context.state();
 }
 

@@ -16,7 +16,8 @@ void plan_one(const Context& context, const Problem& problem, const Topology& to
   if constexpr (Problem::masked) {
     context.plan(problem, topology, options);
   } else {
-    if (topology) fail(ErrorCode::invalid_argument, "cannot prepare a problem: its operation has no topology, and one is given");
+    if (topology)
+      fail(ErrorCode::invalid_argument, "cannot prepare a problem: its operation has no topology, and one is given");
     context.plan(problem, options);
   }
 }
@@ -35,7 +36,8 @@ std::optional<Error> outcome_of(const Context& context, const Preparation& one, 
 
 }  // namespace
 
-std::vector<std::optional<Error>> Context::prepare(std::span<const Preparation> problems, const PlanOptions& options) const {
+std::vector<std::optional<Error>> Context::prepare(std::span<const Preparation> problems,
+                                                   const PlanOptions& options) const {
   const plan::Session& session = *state_of(*this, "prepare", "problems").session;
   return at_boundary("prepare", "problems", [&] {
     plan::validate(options);

@@ -22,7 +22,8 @@ std::vector<std::string> split(const std::string& line) {
 
 std::size_t column(const std::vector<std::string>& header, const char* name) {
   const auto position = std::find(header.begin(), header.end(), name);
-  if (position == header.end()) fail(ErrorCode::invalid_argument, "cannot read the baselines: there is no column {}", name);
+  if (position == header.end())
+    fail(ErrorCode::invalid_argument, "cannot read the baselines: there is no column {}", name);
   return static_cast<std::size_t>(position - header.begin());
 }
 
@@ -46,7 +47,8 @@ Number parse_cell(const std::string& cell, int line) {
   Number value{};
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc() || end != cell.data() + cell.size())
-    fail(ErrorCode::invalid_argument, "cannot read the baselines: line {} holds \"{}\" where a number belongs", line, cell);
+    fail(ErrorCode::invalid_argument, "cannot read the baselines: line {} holds \"{}\" where a number belongs", line,
+         cell);
   return value;
 }
 
@@ -59,12 +61,18 @@ struct Line {
 
 Line parse_line(const Columns& columns, const std::vector<std::string>& cells, int number) {
   const auto size = [&](std::size_t position) { return parse_cell<std::int64_t>(cells[position], number); };
-  Line line{.problem = {.file = cells[columns.file], .n = columns.n ? size(*columns.n) : 0}, .rows = size(columns.rows), .cols = size(columns.cols)};
+  Line line{.problem = {.file = cells[columns.file], .n = columns.n ? size(*columns.n) : 0},
+            .rows = size(columns.rows),
+            .cols = size(columns.cols)};
   if (line.problem.file.ends_with(".smtx")) return line;
   const auto share = [&](std::size_t position) { return parse_cell<double>(cells[position], number); };
-  line.problem.generated = {.rows = line.rows, .cols = line.cols, .sparsity = share(columns.sparsity), .row_variation = share(columns.row_variation)};
+  line.problem.generated = {.rows = line.rows,
+                            .cols = line.cols,
+                            .sparsity = share(columns.sparsity),
+                            .row_variation = share(columns.row_variation)};
   line.problem.file += fmt::format("/{}/{}x{}", cells[columns.sparsity], line.rows, line.cols);
-  if (line.problem.generated->row_variation > 0) line.problem.file += fmt::format("/cov={}", cells[columns.row_variation]);
+  if (line.problem.generated->row_variation > 0)
+    line.problem.file += fmt::format("/cov={}", cells[columns.row_variation]);
   return line;
 }
 
@@ -84,9 +92,11 @@ Baselines Baselines::parse(std::string_view csv, const BaselineColumns& wanted) 
     const std::vector<std::string> cells = split(text);
     if (cells.empty()) continue;
     if (cells.size() != header.size())
-      fail(ErrorCode::invalid_argument, "cannot read the baselines: line {} has {} cells, and the header {}", number, cells.size(), header.size());
+      fail(ErrorCode::invalid_argument, "cannot read the baselines: line {} has {} cells, and the header {}", number,
+           cells.size(), header.size());
     const Line line = parse_line(columns, cells, number);
-    const auto [position, is_new] = baselines.cases_.try_emplace(Key{line.problem.file, line.rows, line.cols, line.problem.n});
+    const auto [position, is_new] =
+        baselines.cases_.try_emplace(Key{line.problem.file, line.rows, line.cols, line.problem.n});
     if (is_new && line.problem.generated) baselines.generated_.push_back(line.problem);
     for (std::size_t i = 0; i < times.size(); ++i) {
       const auto us = parse_cell<double>(cells[times[i]], number);
@@ -98,7 +108,9 @@ Baselines Baselines::parse(std::string_view csv, const BaselineColumns& wanted) 
   return baselines;
 }
 
-Baselines Baselines::read(const std::filesystem::path& path, const BaselineColumns& columns) { return parse(read_text(path), columns); }
+Baselines Baselines::read(const std::filesystem::path& path, const BaselineColumns& columns) {
+  return parse(read_text(path), columns);
+}
 
 Baseline Baselines::find(const Problem& problem, std::int64_t rows, std::int64_t cols) const {
   const auto position = cases_.find({problem.file, rows, cols, problem.n});

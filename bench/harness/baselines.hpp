@@ -24,7 +24,8 @@ struct BaselineColumns {
   };
   const char* rows;
   const char* cols;
-  const char* n;  ///< nullptr if the operation has none: of cases that are otherwise equal, each peer's fastest time is kept
+  const char*
+      n;  ///< nullptr if the operation has none: of cases that are otherwise equal, each peer's fastest time is kept
   std::vector<Time> times;
 };
 

@@ -10,9 +10,11 @@ namespace vostok::bench {
 
 namespace {
 
-constexpr double width = 720, height = 440, left = 72, right = 176, top = 56, bottom = 56;  // margins hold axis labels and the legend
+constexpr double width = 720, height = 440, left = 72, right = 176, top = 56,
+                 bottom = 56;  // margins hold axis labels and the legend
 /// Colours of middle lightness, which contrast with white and with black.
-constexpr std::array colours = {"#2f7de1", "#e07b10", "#1f9d5b", "#d9483b", "#8f63e8", "#0f9aa8", "#d0529b", "#9a8a1c", "#7a828c"};
+constexpr std::array colours = {"#2f7de1", "#e07b10", "#1f9d5b", "#d9483b", "#8f63e8",
+                                "#0f9aa8", "#d0529b", "#9a8a1c", "#7a828c"};
 constexpr const char* text_colour = "#7a828c";
 
 struct Range {
@@ -37,7 +39,10 @@ std::string escaped(const std::string& text) {
 class Scale {
  public:
   Scale(const Range& values, const Axis& axis, double from, double to)
-      : ticks_(ticks(values.least, values.most, axis.logarithmic)), logarithmic_(axis.logarithmic), from_(from), to_(to) {}
+      : ticks_(ticks(values.least, values.most, axis.logarithmic)),
+        logarithmic_(axis.logarithmic),
+        from_(from),
+        to_(to) {}
 
   double at(double value) const {
     const double first = of(ticks_.front()), last = of(ticks_.back());
@@ -54,22 +59,28 @@ class Scale {
   double to_;
 };
 
-std::string label(double x, double y, const char* anchor, int size, const std::string& text, const std::string& more = {}) {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\"{}>{}</text>\n", x, y, anchor, size, more, escaped(text));
+std::string label(double x, double y, const char* anchor, int size, const std::string& text,
+                  const std::string& more = {}) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" font-size=\"{}\"{}>{}</text>\n", x, y, anchor,
+                     size, more, escaped(text));
 }
 
 std::string grid(const Chart& chart, const Scale& across, const Scale& up) {
   std::string svg = fmt::format("<g stroke=\"{}\" stroke-opacity=\"0.3\" stroke-width=\"1\">\n", text_colour);
   for (const double mark : across.marks())
-    svg += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>\n", across.at(mark), top, height - bottom);
+    svg += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\"/>\n", across.at(mark), top,
+                       height - bottom);
   for (const double mark : up.marks())
-    svg += fmt::format("<line x1=\"{1:.1f}\" x2=\"{2:.1f}\" y1=\"{0:.1f}\" y2=\"{0:.1f}\"/>\n", up.at(mark), left, width - right);
+    svg += fmt::format("<line x1=\"{1:.1f}\" x2=\"{2:.1f}\" y1=\"{0:.1f}\" y2=\"{0:.1f}\"/>\n", up.at(mark), left,
+                       width - right);
   svg += "</g>\n";
-  for (const double mark : across.marks()) svg += label(across.at(mark), height - bottom + 18, "middle", 12, fmt::format("{:g}", mark));
+  for (const double mark : across.marks())
+    svg += label(across.at(mark), height - bottom + 18, "middle", 12, fmt::format("{:g}", mark));
   for (const double mark : up.marks()) svg += label(left - 8, up.at(mark) + 4, "end", 12, fmt::format("{:g}", mark));
   svg += label((left + width - right) / 2, height - 14, "middle", 13, chart.x.label);
   const double middle = (top + height - bottom) / 2;
-  return svg + label(18, middle, "middle", 13, chart.y.label, fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", middle));
+  return svg +
+         label(18, middle, "middle", 13, chart.y.label, fmt::format(" transform=\"rotate(-90 18 {:.1f})\"", middle));
 }
 
 std::string drawn(const Chart& chart, const Series& series, const char* colour, const Scale& across, const Scale& up) {
@@ -80,7 +91,8 @@ std::string drawn(const Chart& chart, const Series& series, const char* colour, 
     dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\"/>\n", across.at(x), up.at(y));
   }
   std::string svg = fmt::format("<g fill=\"{}\">\n{}</g>\n", colour, dots);
-  if (series.joined && !line.empty()) svg += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", line, colour);
+  if (series.joined && !line.empty())
+    svg += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n", line, colour);
   return svg;
 }
 
@@ -135,7 +147,8 @@ std::string to_svg(const Chart& chart) {
     const char* const colour = colours[i % colours.size()];
     const double line = top + 8 + 20 * static_cast<double>(i);
     svg += drawn(chart, chart.series[i], colour, across, up);
-    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"4\" fill=\"{}\"/>\n", width - right + 14, line - 6, colour);
+    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"4\" fill=\"{}\"/>\n", width - right + 14,
+                       line - 6, colour);
     svg += label(width - right + 34, line, "start", 12, chart.series[i].name);
   }
   return svg + "</svg>\n";

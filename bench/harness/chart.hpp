@@ -1,4 +1,5 @@
-// A chart as SVG text: points and lines over two labelled axes, in colours that are readable on light and on dark pages.
+// A chart as SVG text: points and lines over two labelled axes, in colours that are readable on light and on dark
+// pages.
 #pragma once
 
 #include <string>
@@ -30,7 +31,8 @@ struct Chart {
 /// (then both must be positive).
 std::vector<double> ticks(double least, double most, bool logarithmic);
 
-/// Points that are not finite, or not positive on a logarithmic axis, are omitted. Errors: invalid_argument (nothing is left).
+/// Points that are not finite, or not positive on a logarithmic axis, are omitted. Errors: invalid_argument (nothing is
+/// left).
 std::string to_svg(const Chart& chart);
 
 }  // namespace vostok::bench

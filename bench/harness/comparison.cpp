@@ -21,14 +21,18 @@ Comparison compare(std::vector<TimePair> pairs) {
   result.geomean = geometric_mean(ratios);
 
   const auto share = [&](auto slack_us) {
-    const auto fast = std::count_if(pairs.begin(), pairs.end(), [&](const TimePair& pair) { return pair.ours_us <= pair.other_us + slack_us(pair); });
+    const auto fast = std::count_if(pairs.begin(), pairs.end(), [&](const TimePair& pair) {
+      return pair.ours_us <= pair.other_us + slack_us(pair);
+    });
     return static_cast<double>(fast) / static_cast<double>(pairs.size());
   };
   result.at_least_as_fast = share([](const TimePair&) { return 0.0; });
-  result.with_allowance = share([](const TimePair& pair) { return pair.other_us < short_us ? short_allowance_us : 0.0; });
+  result.with_allowance =
+      share([](const TimePair& pair) { return pair.other_us < short_us ? short_allowance_us : 0.0; });
   result.within_noise = share([](const TimePair& pair) { return pair.ours_spread_us + pair.other_spread_us; });
 
-  std::stable_sort(pairs.begin(), pairs.end(), [](const TimePair& a, const TimePair& b) { return a.ratio() < b.ratio(); });
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const TimePair& a, const TimePair& b) { return a.ratio() < b.ratio(); });
   pairs.resize(std::min(pairs.size(), most_shown));
   result.worst = std::move(pairs);
   return result;

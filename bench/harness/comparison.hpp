@@ -26,10 +26,11 @@ inline constexpr double short_allowance_us = 0.3;
 
 struct Comparison {
   std::size_t problems = 0;
-  double geomean = 1;                ///< of the ratios; 1 if there are no problems
-  double at_least_as_fast = 0;       ///< share of problems, 0 to 1
-  double with_allowance = 0;         ///< share of problems, with short_allowance_us added if the other takes less than short_us
-  double within_noise = 0;           ///< share of problems in which ours is slower by no more than both spreads together
+  double geomean = 1;           ///< of the ratios; 1 if there are no problems
+  double at_least_as_fast = 0;  ///< share of problems, 0 to 1
+  double with_allowance =
+      0;                    ///< share of problems, with short_allowance_us added if the other takes less than short_us
+  double within_noise = 0;  ///< share of problems in which ours is slower by no more than both spreads together
   std::vector<TimePair> worst = {};  ///< smallest ratio first, at most ten
 };
 

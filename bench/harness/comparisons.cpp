@@ -35,8 +35,10 @@ Json Comparisons::to_json() const {
       if (group != everything) continue;
       entry["worst"] = Json::array();
       for (const TimePair& pair : comparison.worst)
-        entry["worst"].push_back(
-            {{"problem", pair.label}, {"ratio", number(pair.ratio())}, {"ours_us", number(pair.ours_us)}, {"other_us", number(pair.other_us)}});
+        entry["worst"].push_back({{"problem", pair.label},
+                                  {"ratio", number(pair.ratio())},
+                                  {"ours_us", number(pair.ours_us)},
+                                  {"other_us", number(pair.other_us)}});
     }
   }
   return result;
@@ -44,18 +46,21 @@ Json Comparisons::to_json() const {
 
 std::string Comparisons::table() const {
   if (others_.empty()) return {};
-  std::string text = fmt::format("\n| other over ours | group | problems | geomean | at least as fast | with {} us below {} us | within noise |\n",
-                                 short_allowance_us, short_us);
+  std::string text = fmt::format(
+      "\n| other over ours | group | problems | geomean | at least as fast | with {} us below {} us | within noise |\n",
+      short_allowance_us, short_us);
   text += "| --- | --- | ---: | ---: | ---: | ---: | ---: |\n";
   for (const Other& other : others_) {
     for (const auto& [group, pairs] : other.groups) {
       const Comparison comparison = compare(pairs);
-      text += fmt::format("| {} | {} | {} | {:.3f}x | {} | {} | {} |\n", other.name, group, comparison.problems, comparison.geomean,
-                          percent(comparison.at_least_as_fast), percent(comparison.with_allowance), percent(comparison.within_noise));
+      text += fmt::format("| {} | {} | {} | {:.3f}x | {} | {} | {} |\n", other.name, group, comparison.problems,
+                          comparison.geomean, percent(comparison.at_least_as_fast), percent(comparison.with_allowance),
+                          percent(comparison.within_noise));
     }
   }
   for (const Other& other : others_) {
-    text += fmt::format("\n| worst against {} | ratio | ours us | other us |\n| --- | ---: | ---: | ---: |\n", other.name);
+    text +=
+        fmt::format("\n| worst against {} | ratio | ours us | other us |\n| --- | ---: | ---: | ---: |\n", other.name);
     for (const TimePair& pair : compare(other.groups.at(everything)).worst)
       text += fmt::format("| {} | {:.3f} | {:.3f} | {:.3f} |\n", pair.label, pair.ratio(), pair.ours_us, pair.other_us);
   }

@@ -7,7 +7,8 @@ namespace vostok::bench {
 
 namespace {
 
-/// Replaces the tolerance if a way's arithmetic admits a larger one than ours must meet. It excuses the error, and nothing else that is wrong.
+/// Replaces the tolerance if a way's arithmetic admits a larger one than ours must meet. It excuses the error, and
+/// nothing else that is wrong.
 void hold_to(tune::Check& check, double tolerance) {
   if (tolerance <= check.tolerance) return;
   check.tolerance = tolerance;
@@ -30,7 +31,8 @@ Measured verify(const PeerRun& run, tune::Case& operands) {
 
 }  // namespace
 
-std::vector<Measured> hold_contest(device::Device& device, tune::Case& operands, const std::vector<PeerRun>& runs, int rounds) {
+std::vector<Measured> hold_contest(device::Device& device, tune::Case& operands, const std::vector<PeerRun>& runs,
+                                   int rounds) {
   std::vector<Measured> all;
   std::vector<Contender> contenders;
   std::vector<std::size_t> positions;  // of the contenders in `all`

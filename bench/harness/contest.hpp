@@ -22,9 +22,11 @@ struct Measured {
 
 /// One result for each run, in order. Operands, memory and streams are the same for all. A run that fails, during
 /// verification or timing, has a failure; one whose output is wrong is timed all the same.
-std::vector<Measured> hold_contest(device::Device& device, tune::Case& operands, const std::vector<PeerRun>& runs, int rounds);
+std::vector<Measured> hold_contest(device::Device& device, tune::Case& operands, const std::vector<PeerRun>& runs,
+                                   int rounds);
 
-/// {median_us, spread_us, launches, rounds, error, tolerance, verified, wrong}; with `failure` instead of times if there are none.
+/// {median_us, spread_us, launches, rounds, error, tolerance, verified, wrong}; with `failure` instead of times if
+/// there are none.
 Json measured_json(const Measured& measured);
 
 }  // namespace vostok::bench

@@ -31,7 +31,8 @@ void CountingAllocator::release(void* memory) noexcept {
 }
 
 void* CountingAllocator::take(std::size_t bytes) const {
-  if (!context_) return std::aligned_alloc(alignment_bytes, (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes);
+  if (!context_)
+    return std::aligned_alloc(alignment_bytes, (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes);
   const device::cuda::ContextScope scope(*context_);
   device::cuda::DevicePointer pointer = 0;
   if (context_->driver().cuMemAlloc_v2(&pointer, bytes) != device::cuda::Result::success) return nullptr;
@@ -40,7 +41,9 @@ void* CountingAllocator::take(std::size_t bytes) const {
 
 void CountingAllocator::give_back(void* memory) const noexcept {
   if (!context_) std::free(memory);
-  else device::cuda::attempt(*context_, [&] { context_->driver().cuMemFree_v2(reinterpret_cast<device::cuda::DevicePointer>(memory)); });
+  else
+    device::cuda::attempt(
+        *context_, [&] { context_->driver().cuMemFree_v2(reinterpret_cast<device::cuda::DevicePointer>(memory)); });
 }
 
 }  // namespace vostok::bench

@@ -1,4 +1,5 @@
-// Makes a CUDA context current for peers and raw driver calls, since the library leaves none current on the calling thread.
+// Makes a CUDA context current for peers and raw driver calls, since the library leaves none current on the calling
+// thread.
 #pragma once
 
 #include <memory>

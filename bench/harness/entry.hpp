@@ -34,10 +34,12 @@ struct Entry {
   std::optional<AnyPlan> heuristic = {};         ///< the heuristic's choice, if requested
   std::map<std::string, double> bounds_us = {};  ///< lower bounds on the time, by name
   Json packing = nullptr;                        ///< if values are packed once: format, bytes, us
-  Json weights = nullptr;                        ///< bytes of the sparse matrix as kernels read it, and the number of rotating copies
+  Json weights = nullptr;  ///< bytes of the sparse matrix as kernels read it, and the number of rotating copies
 
   /// Whether measuring led to the same choice as the heuristic.
-  bool heuristic_is_ours() const { return heuristic && heuristic->family() == plan.family() && heuristic->config() == plan.config(); }
+  bool heuristic_is_ours() const {
+    return heuristic && heuristic->family() == plan.family() && heuristic->config() == plan.config();
+  }
 };
 
 /// The owners of an entry's parts; the peers' operands point into them.
@@ -48,7 +50,9 @@ struct Planning {
   Entry entry;
 
   /// The operation's arguments, with the entry's operands.
-  const typename Planned::Arguments& call() const { return *static_cast<const typename Planned::Arguments*>(entry.operands->arguments()); }
+  const typename Planned::Arguments& call() const {
+    return *static_cast<const typename Planned::Arguments*>(entry.operands->arguments());
+  }
 
   /// A function that runs a plan on those operands with its own workspace.
   std::function<void(Stream)> runner(const Plan<Planned>& planned) const {
@@ -61,15 +65,16 @@ struct Planning {
 
   /// Adds the heuristic's choice to the runs, if it differs from ours.
   void add_heuristic(const std::function<std::vector<std::function<void(Stream)>>()>& prepare) {
-    if (heuristic && !entry.heuristic_is_ours()) entry.peers.push_back(prepare_turns(heuristic_choice, heuristic.family(), prepare));
+    if (heuristic && !entry.heuristic_is_ours())
+      entry.peers.push_back(prepare_turns(heuristic_choice, heuristic.family(), prepare));
   }
 };
 
 /// Plans the problem for the matrix taken last and makes operands for it: CaseType{device, problem,
 /// matrix, seed}. Adds no runs yet.
 template <class CaseType, class Planned>
-Planning<Planned> plan_problem(const Context& context, device::Device& device, const ListOptions& options, Matrices& matrices,
-                               const Planned& problem) {
+Planning<Planned> plan_problem(const Context& context, device::Device& device, const ListOptions& options,
+                               Matrices& matrices, const Planned& problem) {
   const Topology topology = matrices.topology();
   const std::int64_t compiled_before = context.counters().kernels_compiled;
   const auto start = std::chrono::steady_clock::now();
@@ -95,7 +100,8 @@ Planning<Planned> plan_problem(const Context& context, device::Device& device, c
 
 /// As above, with the runs added.
 template <class CaseType, class Planned>
-Planning<Planned> plan_entry(const Context& context, device::Device& device, const ListOptions& options, Matrices& matrices, const Planned& problem) {
+Planning<Planned> plan_entry(const Context& context, device::Device& device, const ListOptions& options,
+                             Matrices& matrices, const Planned& problem) {
   Planning<Planned> planning = plan_problem<CaseType>(context, device, options, matrices, problem);
   planning.entry.execute = planning.runner(planning.plan);
   planning.add_heuristic([&] { return std::vector{planning.runner(planning.heuristic)}; });

@@ -17,7 +17,8 @@ HostTime summarise_ns(const std::vector<double>& samples_ns) {
 
 }  // namespace
 
-HostTimes time_host_calls(const std::vector<HostCall>& calls, int calls_per_batch, int batches, const std::function<void()>& drain) {
+HostTimes time_host_calls(const std::vector<HostCall>& calls, int calls_per_batch, int batches,
+                          const std::function<void()>& drain) {
   std::vector<std::vector<double>> samples_ns(calls.size()), above_ns(calls.size());
   for (int batch = -warm_up_batches; batch < batches; ++batch) {
     std::vector<double> round_ns(calls.size());

@@ -11,7 +11,8 @@ namespace vostok::bench {
 
 struct HostCall {
   std::string name = {};
-  std::function<void(int calls)> batch = {};  ///< makes this many calls: the loop is inside, so that only the calls are timed
+  std::function<void(int calls)> batch =
+      {};  ///< makes this many calls: the loop is inside, so that only the calls are timed
 };
 
 /// Nanoseconds of one call; median and spread over the batches.
@@ -21,12 +22,14 @@ struct HostTime {
 };
 
 struct HostTimes {
-  std::vector<HostTime> calls = {};        ///< in the given order
-  std::vector<HostTime> above_first = {};  ///< each call's time above the first one's, batch by batch, so that drift cancels
+  std::vector<HostTime> calls = {};  ///< in the given order
+  std::vector<HostTime> above_first =
+      {};  ///< each call's time above the first one's, batch by batch, so that drift cancels
 };
 
 /// Interleaves the batches of all calls, starting each round with another call; `drain` waits for queued work, untimed.
 /// Batches before the first round are warm-up.
-HostTimes time_host_calls(const std::vector<HostCall>& calls, int calls_per_batch, int batches, const std::function<void()>& drain);
+HostTimes time_host_calls(const std::vector<HostCall>& calls, int calls_per_batch, int batches,
+                          const std::function<void()>& drain);
 
 }  // namespace vostok::bench

@@ -25,7 +25,10 @@ Json clocks_json(const std::optional<device::Clocks>& clocks) {
 Json timed_json(const Timed& timed) {
   if (!timed.timing) return {{"failure", timed.failure}};
   const Timing& timing = *timed.timing;
-  return {{"median_us", number(timing.median_us)}, {"spread_us", number(timing.spread_us)}, {"launches", timing.launches}, {"rounds", timing.rounds}};
+  return {{"median_us", number(timing.median_us)},
+          {"spread_us", number(timing.spread_us)},
+          {"launches", timing.launches},
+          {"rounds", timing.rounds}};
 }
 
 void write_json(const std::filesystem::path& path, const Json& json) {
@@ -33,7 +36,8 @@ void write_json(const std::filesystem::path& path, const Json& json) {
   {
     std::ofstream file(part, std::ios::binary | std::ios::trunc);
     file << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
-    if (!file.flush()) fail(ErrorCode::io_failure, "cannot write {}: the folder is missing, full or not writable", part.string());
+    if (!file.flush())
+      fail(ErrorCode::io_failure, "cannot write {}: the folder is missing, full or not writable", part.string());
   }
   std::filesystem::rename(part, path);
 }

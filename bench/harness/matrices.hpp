@@ -17,7 +17,8 @@ namespace vostok::bench {
 
 class Matrices {
  public:
-  Matrices(Context context, std::filesystem::path data, std::uint64_t seed) : context_(std::move(context)), data_(std::move(data)), seed_(seed) {}
+  Matrices(Context context, std::filesystem::path data, std::uint64_t seed)
+      : context_(std::move(context)), data_(std::move(data)), seed_(seed) {}
 
   /// Makes this problem's matrix the current one; keeps it if it is the same as before. Errors: those of load_matrix.
   void take(const Problem& problem);

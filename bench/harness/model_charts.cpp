@@ -27,7 +27,8 @@ Series level(const std::string& name, double value, const Points& over) {
 
 std::string decoder_title(const Json& results, const char* what) {
   const Json& problem = results["problem"];
-  return fmt::format("{} layers of {}, {}: {}", problem["layers"].dump(), problem["hidden"].dump(), problem["element"].get<std::string>(), what);
+  return fmt::format("{} layers of {}, {}: {}", problem["layers"].dump(), problem["hidden"].dump(),
+                     problem["element"].get<std::string>(), what);
 }
 
 std::string decoder_note(const Json& results) {
@@ -55,11 +56,14 @@ Chart decoder_speed(const Json& results) {
 }
 
 /// Gigabytes of the linear layers' weights that a call reads.
-double gigabytes(const Json& side) { return side[side.contains("read_bytes") ? "read_bytes" : "linear_bytes"].get<double>() / bytes_of_gigabyte; }
+double gigabytes(const Json& side) {
+  return side[side.contains("read_bytes") ? "read_bytes" : "linear_bytes"].get<double>() / bytes_of_gigabyte;
+}
 
 /// The format that a row reads.
 std::string format_of(const Json& row) {
-  const bool reads_few = row.contains("few_tokens") && row["few_tokens"].is_number() && row["batch"] <= row["few_tokens"];
+  const bool reads_few =
+      row.contains("few_tokens") && row["few_tokens"].is_number() && row["batch"] <= row["few_tokens"];
   return fmt::format("packed for up to {}", row[reads_few ? "few_tokens" : "max_tokens"].dump());
 }
 
@@ -101,26 +105,29 @@ Points thinned(const Points& points) {
 Chart rigl_losses(const Json& results) {
   const Json &row = results["rows"][0], &problem = results["problem"];
   const auto milliseconds = [&](const char* side) { return row[side]["median_us"].get<double>() / 1e3; };
-  return {
-      .title = fmt::format("RigL, {} hidden, {:.0f} % zeros, {}", problem["hidden"].dump(), zeros_of(problem), problem["element"].get<std::string>()),
-      .note = note_of(results, fmt::format("a step {:.2f} ms, masked dense {:.2f} ms", milliseconds("sparse"), milliseconds("dense"))),
-      .x = {.label = "step"},
-      .y = {.label = "loss", .logarithmic = true},
-      .series = {{.name = "masked dense", .points = points_of(row["curves"]["masked dense"])},
-                 {.name = "sparse", .points = thinned(points_of(row["curves"]["sparse"])), .joined = false}}};
+  return {.title = fmt::format("RigL, {} hidden, {:.0f} % zeros, {}", problem["hidden"].dump(), zeros_of(problem),
+                               problem["element"].get<std::string>()),
+          .note = note_of(results, fmt::format("a step {:.2f} ms, masked dense {:.2f} ms", milliseconds("sparse"),
+                                               milliseconds("dense"))),
+          .x = {.label = "step"},
+          .y = {.label = "loss", .logarithmic = true},
+          .series = {{.name = "masked dense", .points = points_of(row["curves"]["masked dense"])},
+                     {.name = "sparse", .points = thinned(points_of(row["curves"]["sparse"])), .joined = false}}};
 }
 
 }  // namespace
 
 std::string note_of(const Json& results, const std::string& how) {
   const Json& commit = results["commit"];
-  return fmt::format("{}, {}, {}{}", results["device"]["name"].get<std::string>(), results["date"].get<std::string>().substr(0, 10), how,
+  return fmt::format("{}, {}, {}{}", results["device"]["name"].get<std::string>(),
+                     results["date"].get<std::string>().substr(0, 10), how,
                      commit.is_string() ? ", commit " + commit.get<std::string>() : "");
 }
 
 std::vector<NamedChart> model_charts(const std::string& name, const Json& results) {
   if (results["benchmark"] == "decoder") {
-    return {{.name = name + "_speed", .chart = decoder_speed(results)}, {.name = name + "_memory", .chart = decoder_memory(results)}};
+    return {{.name = name + "_speed", .chart = decoder_speed(results)},
+            {.name = name + "_memory", .chart = decoder_memory(results)}};
   }
   if (results["benchmark"] == "rigl") return {{.name = name + "_losses", .chart = rigl_losses(results)}};
   return {};

@@ -50,15 +50,17 @@ OperationBench::OperationBench(OperationFacts facts, const ComparisonOptions& op
   print_device(context_.device());
   if (!options.no_peers) peers_ = find_peers(device_);
   std::erase_if(peers_, [&](const PeerFinding& finding) {
-    return !options.peers.empty() && std::find(options.peers.begin(), options.peers.end(), finding.name) == options.peers.end();
+    return !options.peers.empty() &&
+           std::find(options.peers.begin(), options.peers.end(), finding.name) == options.peers.end();
   });
   note_peers();
 }
 
 std::vector<Problem> OperationBench::list_problems() const {
   if (!facts_.made.empty()) return select(facts_.made, options_.selection, "the made ones");
-  std::vector<Problem> problems =
-      options_.synthetic ? select(baselines_.generated(), options_.selection, options_.baselines.string()) : read_problems(options_);
+  std::vector<Problem> problems = options_.synthetic
+                                      ? select(baselines_.generated(), options_.selection, options_.baselines.string())
+                                      : read_problems(options_);
   return facts_.has_size ? problems : without_sizes(std::move(problems));
 }
 
@@ -119,10 +121,11 @@ void OperationBench::run_one(const Problem& problem, const MakeEntry& make_entry
   print_row(problem, entry, measured.front(), rivals);
 }
 
-void OperationBench::compare(const Problem& problem, const Entry& entry, const Timing& timing, const std::vector<Rival>& rivals,
-                             const Baseline& baseline) {
+void OperationBench::compare(const Problem& problem, const Entry& entry, const Timing& timing,
+                             const std::vector<Rival>& rivals, const Baseline& baseline) {
   note_outcome(problem, entry, timing, rivals);
-  if (const auto bound = ops::product_bound(*entry.plan.state()->main_choice()->query)) slow_.note(label(problem), timing.median_us, *bound);
+  if (const auto bound = ops::product_bound(*entry.plan.state()->main_choice()->query))
+    slow_.note(label(problem), timing.median_us, *bound);
   for (const Rival& rival : rivals) {
     if (rival.name == heuristic_choice) continue;  // our own choice, not a rival
     comparisons_.add(rival.name, group(problem),
@@ -136,7 +139,8 @@ void OperationBench::compare(const Problem& problem, const Entry& entry, const T
   }
 }
 
-void OperationBench::note_outcome(const Problem& problem, const Entry& entry, const Timing& timing, const std::vector<Rival>& rivals) {
+void OperationBench::note_outcome(const Problem& problem, const Entry& entry, const Timing& timing,
+                                  const std::vector<Rival>& rivals) {
   Outcome outcome{.label = label(problem),
                   .n = problem.n,
                   .sparsity = entry.statistics.sparsity(),
@@ -158,22 +162,28 @@ Json OperationBench::ours_json(const Entry& entry, const Measured& ours) {
   json["note"] = explanation.note;
   json["speedup_over_default"] = number(explanation.speedup_over_default);
   json["bound_us"] = number(explanation.bound_us);
-  json["gflops"] = ours.timed.timing && ours.counts() ? number(entry.operands->flops() / ours.timed.timing->median_us / 1000) : Json(nullptr);
+  json["gflops"] = ours.timed.timing && ours.counts()
+                       ? number(entry.operands->flops() / ours.timed.timing->median_us / 1000)
+                       : Json(nullptr);
   json["plan_ms"] = number(entry.plan_ms);
   json["kernels_compiled"] = entry.kernels_compiled;
   if (!entry.packing.is_null()) {
     json["packing"] = entry.packing;
-    if (ours.timed.timing) json["with_packing_us"] = number(ours.timed.timing->median_us + entry.packing["us"].get<double>());
+    if (ours.timed.timing)
+      json["with_packing_us"] = number(ours.timed.timing->median_us + entry.packing["us"].get<double>());
   }
   if (!entry.weights.is_null()) json["weights"] = entry.weights;
   if (entry.heuristic)
-    json["heuristic"] = {{"family", entry.heuristic->family()}, {"config", entry.heuristic->config()}, {"is_ours", entry.heuristic_is_ours()}};
+    json["heuristic"] = {{"family", entry.heuristic->family()},
+                         {"config", entry.heuristic->config()},
+                         {"is_ours", entry.heuristic_is_ours()}};
   for (const plan::Choice& choice : entry.plan.state()->choices)
     for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
   return json;
 }
 
-void OperationBench::add_row(const Problem& problem, const Entry& entry, const std::vector<Measured>& measured, const Baseline& baseline) {
+void OperationBench::add_row(const Problem& problem, const Entry& entry, const std::vector<Measured>& measured,
+                             const Baseline& baseline) {
   const TopologyStatistics& statistics = entry.statistics;
   Json peers = Json::array();
   for (std::size_t i = 1; i < measured.size(); ++i) {
@@ -196,33 +206,41 @@ void OperationBench::add_row(const Problem& problem, const Entry& entry, const s
                    {"bounds_us", bounds_json(entry)}});
 }
 
-void OperationBench::print_row(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals) const {
+void OperationBench::print_row(const Problem& problem, const Entry& entry, const Measured& ours,
+                               const std::vector<Rival>& rivals) const {
   const TopologyStatistics& statistics = entry.statistics;
-  std::string line =
-      fmt::format("{:>6} {:>11} {:>5.1f}% ", problem.n, fmt::format("{}x{}", statistics.rows, statistics.cols), 100 * statistics.sparsity());
+  std::string line = fmt::format("{:>6} {:>11} {:>5.1f}% ", problem.n,
+                                 fmt::format("{}x{}", statistics.rows, statistics.cols), 100 * statistics.sparsity());
   if (!ours.timed.timing) {
     print(fmt::format("{}not timed: {}  {}\n", line, ours.timed.failure, problem.file));
     return;
   }
   const double ours_us = ours.timed.timing->median_us;
-  line += fmt::format("ours {:.2f} +- {:.2f} us, error {:.1e}", ours_us, ours.timed.timing->spread_us, ours.check.error);
-  for (const Rival& rival : rivals) line += fmt::format(" | {} {:.2f} ({:.2f}x)", rival.name, rival.us, rival.us / ours_us);
-  for (const auto& [bound, us] : entry.bounds_us) line += fmt::format(" | {} {:.2f} ({:.2f} of it)", bound, us, us / ours_us);
-  print(fmt::format("{} | {}{}\n", line, problem.file, ours.check.wrong.empty() ? "" : " | WRONG: " + ours.check.wrong));
+  line +=
+      fmt::format("ours {:.2f} +- {:.2f} us, error {:.1e}", ours_us, ours.timed.timing->spread_us, ours.check.error);
+  for (const Rival& rival : rivals)
+    line += fmt::format(" | {} {:.2f} ({:.2f}x)", rival.name, rival.us, rival.us / ours_us);
+  for (const auto& [bound, us] : entry.bounds_us)
+    line += fmt::format(" | {} {:.2f} ({:.2f} of it)", bound, us, us / ours_us);
+  print(
+      fmt::format("{} | {}{}\n", line, problem.file, ours.check.wrong.empty() ? "" : " | WRONG: " + ours.check.wrong));
   std::fflush(stdout);
 }
 
-/// Ratio of this machine's peer times to the baselines': near 1, the baselines are comparable with what is measured here.
+/// Ratio of this machine's peer times to the baselines': near 1, the baselines are comparable with what is measured
+/// here.
 Json OperationBench::drift_json() const {
   Json json = Json::object();
-  for (const auto& [peer, ratios] : drift_) json[peer] = {{"problems", ratios.size()}, {"here_over_baseline", number(geometric_mean(ratios))}};
+  for (const auto& [peer, ratios] : drift_)
+    json[peer] = {{"problems", ratios.size()}, {"here_over_baseline", number(geometric_mean(ratios))}};
   return json;
 }
 
 void OperationBench::summarise(std::size_t not_reached) const {
   print(comparisons_.table());
   for (const auto& [peer, ratios] : drift_)
-    print(fmt::format("\n{} takes {:.3f}x of its baseline here (geomean of {} problems)\n", peer, geometric_mean(ratios), ratios.size()));
+    print(fmt::format("\n{} takes {:.3f}x of its baseline here (geomean of {} problems)\n", peer,
+                      geometric_mean(ratios), ratios.size()));
   print(regret_text(outcomes_));
   print(targets_text(facts_.targets, outcomes_));
   print(slow_.text(outcomes_.size()));

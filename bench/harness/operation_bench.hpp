@@ -1,4 +1,5 @@
-// A benchmark of one operation: plans, verifies and times every listed problem beside others, and writes tables and a JSON file.
+// A benchmark of one operation: plans, verifies and times every listed problem beside others, and writes tables and a
+// JSON file.
 #pragma once
 
 #include <functional>
@@ -51,11 +52,14 @@ class OperationBench {
   std::vector<Problem> list_problems() const;
   void run_guarded(const Problem& problem, const MakeEntry& make_entry);
   void run_one(const Problem& problem, const MakeEntry& make_entry);
-  void compare(const Problem& problem, const Entry& entry, const Timing& timing, const std::vector<Rival>& rivals, const Baseline& baseline);
+  void compare(const Problem& problem, const Entry& entry, const Timing& timing, const std::vector<Rival>& rivals,
+               const Baseline& baseline);
   void note_outcome(const Problem& problem, const Entry& entry, const Timing& timing, const std::vector<Rival>& rivals);
   Json ours_json(const Entry& entry, const Measured& ours);
-  void add_row(const Problem& problem, const Entry& entry, const std::vector<Measured>& measured, const Baseline& baseline);
-  void print_row(const Problem& problem, const Entry& entry, const Measured& ours, const std::vector<Rival>& rivals) const;
+  void add_row(const Problem& problem, const Entry& entry, const std::vector<Measured>& measured,
+               const Baseline& baseline);
+  void print_row(const Problem& problem, const Entry& entry, const Measured& ours,
+                 const std::vector<Rival>& rivals) const;
   void summarise(std::size_t not_reached) const;
   Json drift_json() const;
 

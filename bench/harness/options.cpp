@@ -19,25 +19,35 @@ void add_options(CLI::App& app, RunOptions& options) {
 void add_options(CLI::App& app, ListOptions& options) {
   add_options(app, static_cast<RunOptions&>(options));
   app.add_option("--data", options.data, "Folder of the matrices")->capture_default_str();
-  app.add_option("--problems", options.problems, "Problem list: lines of FILE N... (default: problems.txt in the data folder)");
+  app.add_option("--problems", options.problems,
+                 "Problem list: lines of FILE N... (default: problems.txt in the data folder)");
   app.add_option("--filter", options.selection.filter, "Only problems whose 'FILE n=N' holds this text");
-  app.add_option("--skip", options.selection.skip, "Leave out that many of them, from the first")->check(CLI::NonNegativeNumber);
+  app.add_option("--skip", options.selection.skip, "Leave out that many of them, from the first")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--max-problems", options.selection.most, "At most that many; 0: all")->check(CLI::NonNegativeNumber);
-  app.add_option("--shrink", options.selection.shrink, "Divide rows and columns of made matrices, and n, by that: to try a set on a small machine")
+  app.add_option("--shrink", options.selection.shrink,
+                 "Divide rows and columns of made matrices, and n, by that: to try a set on a small machine")
       ->check(CLI::PositiveNumber);
   cli::add_enum_option(app, "--effort", options.effort, "How hard to plan: heuristic, cached, quick or full");
-  app.add_option("--budget", options.budget_seconds, "Seconds of tuning for a problem")->capture_default_str()->check(CLI::NonNegativeNumber);
-  app.add_option("--deadline", options.deadline_seconds, "Start no problem after that many seconds; 0: none")->check(CLI::NonNegativeNumber);
+  app.add_option("--budget", options.budget_seconds, "Seconds of tuning for a problem")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--deadline", options.deadline_seconds, "Start no problem after that many seconds; 0: none")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--apart", options.apart, "Let no call start while the one before it ends, as it may by default");
-  app.add_option("--rounds", options.rounds, "Samples of each contender")->capture_default_str()->check(CLI::Range(7, 1000));
+  app.add_option("--rounds", options.rounds, "Samples of each contender")
+      ->capture_default_str()
+      ->check(CLI::Range(7, 1000));
   app.add_option("--seed", options.seed, "Seed of operands and order")->capture_default_str();
 }
 
 void add_options(CLI::App& app, ComparisonOptions& options) {
   add_options(app, static_cast<ListOptions&>(options));
   cli::add_enum_option(app, "--dtype", options.element, "Element type of every operand: f32, f16 or bf16");
-  CLI::Option* baselines = app.add_option("--baselines", options.baselines, "CSV of times reached elsewhere, e.g. one of ../shared/baselines");
-  app.add_flag("--synthetic", options.synthetic, "Take the generated problems of --baselines instead of a list")->needs(baselines);
+  CLI::Option* baselines = app.add_option("--baselines", options.baselines,
+                                          "CSV of times reached elsewhere, e.g. one of ../shared/baselines");
+  app.add_flag("--synthetic", options.synthetic, "Take the generated problems of --baselines instead of a list")
+      ->needs(baselines);
   CLI::Option* none = app.add_flag("--no-peers", options.no_peers, "Leave the peers that run beside ours out");
   app.add_option("--peers", options.peers, "Only these: cusparse, cublas")->delimiter(',')->excludes(none);
 }
@@ -47,14 +57,15 @@ std::vector<Problem> read_problems(const ListOptions& options) {
 }
 
 Context open_context(const RunOptions& options, std::shared_ptr<Allocator> allocator) {
-  Options context{.device = options.device, .allocator = std::move(allocator), .worker = {.first_run = FirstRun::this_process}};
+  Options context{
+      .device = options.device, .allocator = std::move(allocator), .worker = {.first_run = FirstRun::this_process}};
   if (!options.cache.empty()) context.cache.folder = options.cache;
   return Context(context);
 }
 
 void print_device(const DeviceInfo& device) {
-  const std::string kind =
-      device.gpu ? fmt::format("{}, CUDA {}", device.architecture, device.driver) : "times here are for trying things out, not for speed";
+  const std::string kind = device.gpu ? fmt::format("{}, CUDA {}", device.architecture, device.driver)
+                                      : "times here are for trying things out, not for speed";
   std::fputs(fmt::format("{} ({})\n", device.name, kind).c_str(), stdout);
 }
 

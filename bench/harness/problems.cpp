@@ -11,13 +11,16 @@
 namespace vostok::bench {
 
 sparse::Csr load_matrix(const std::filesystem::path& data, const Problem& problem, std::uint64_t seed) {
-  if (const auto& graph = problem.power_law) return sparse::power_law(graph->vertices, graph->vertices, graph->nonzeros, graph->exponent, seed);
+  if (const auto& graph = problem.power_law)
+    return sparse::power_law(graph->vertices, graph->vertices, graph->nonzeros, graph->exponent, seed);
   if (!problem.generated) return sparse::read(data / problem.file);
   const Generated& made = *problem.generated;
   return sparse::uniform(made.rows, made.cols, made.sparsity, seed, made.row_variation);
 }
 
-std::string label(const Problem& problem) { return problem.n == 0 ? problem.file : fmt::format("{} n={}", problem.file, problem.n); }
+std::string label(const Problem& problem) {
+  return problem.n == 0 ? problem.file : fmt::format("{} n={}", problem.file, problem.n);
+}
 
 std::string group(const Problem& problem) {
   const std::size_t slash = problem.file.find('/');
@@ -34,10 +37,11 @@ std::vector<Problem> parse_problems(std::string_view text) {
     if (!(words >> file) || file.starts_with('#')) continue;
     const std::size_t before = problems.size();
     for (std::int64_t n = 0; words >> n;) problems.push_back({.file = file, .n = n});
-    const bool positive =
-        std::all_of(problems.begin() + static_cast<std::ptrdiff_t>(before), problems.end(), [](const Problem& p) { return p.n > 0; });
+    const bool positive = std::all_of(problems.begin() + static_cast<std::ptrdiff_t>(before), problems.end(),
+                                      [](const Problem& p) { return p.n > 0; });
     if (!words.eof() || problems.size() == before || !positive)
-      fail(ErrorCode::invalid_argument, "cannot read the problem list: line {}, \"{}\", is not a file and values of N above 0", number, line);
+      fail(ErrorCode::invalid_argument,
+           "cannot read the problem list: line {}, \"{}\", is not a file and values of N above 0", number, line);
   }
   return problems;
 }
@@ -57,7 +61,8 @@ std::string read_text(const std::filesystem::path& path) {
   const std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  if (!file || !text) fail(ErrorCode::io_failure, "cannot read {}: it is not there, or not a file that may be read", path.string());
+  if (!file || !text)
+    fail(ErrorCode::io_failure, "cannot read {}: it is not there, or not a file that may be read", path.string());
   return text.str();
 }
 
@@ -77,14 +82,17 @@ void shrink(Problem& problem, std::int64_t times) {
 }  // namespace
 
 std::vector<Problem> select(std::vector<Problem> problems, const Selection& selection, const std::string& source) {
-  std::erase_if(problems, [&](const Problem& problem) { return label(problem).find(selection.filter) == std::string::npos; });
+  std::erase_if(problems,
+                [&](const Problem& problem) { return label(problem).find(selection.filter) == std::string::npos; });
   const auto skipped = std::clamp<std::ptrdiff_t>(selection.skip, 0, std::ssize(problems));
   problems.erase(problems.begin(), problems.begin() + skipped);
-  if (selection.most > 0 && std::ssize(problems) > selection.most) problems.resize(static_cast<std::size_t>(selection.most));
+  if (selection.most > 0 && std::ssize(problems) > selection.most)
+    problems.resize(static_cast<std::size_t>(selection.most));
   if (selection.shrink > 1)
     for (Problem& problem : problems) shrink(problem, selection.shrink);
   if (problems.empty())
-    fail(ErrorCode::invalid_argument, "cannot run a benchmark: no problem of {} is left by --filter \"{}\" and --skip {}", source, selection.filter,
+    fail(ErrorCode::invalid_argument,
+         "cannot run a benchmark: no problem of {} is left by --filter \"{}\" and --skip {}", source, selection.filter,
          selection.skip);
   return problems;
 }

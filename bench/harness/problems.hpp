@@ -34,7 +34,8 @@ struct Problem {
   std::optional<PowerLaw> power_law = {};
 };
 
-/// The problems to take from a list: those whose "file n=N" contains `filter`, without the first `skip`, at most `most`.
+/// The problems to take from a list: those whose "file n=N" contains `filter`, without the first `skip`, at most
+/// `most`.
 struct Selection {
   std::string filter = {};
   std::int64_t skip = 0;
@@ -58,7 +59,8 @@ std::vector<Problem> parse_problems(std::string_view text);
 /// Graphs of a million nonzeros, from few vertices to many and from mild to extreme skew, each with N = 32 and 128.
 std::vector<Problem> power_law_problems();
 
-/// The problems that the selection takes. `source`: their origin, for messages. Errors: invalid_argument (none is left).
+/// The problems that the selection takes. `source`: their origin, for messages. Errors: invalid_argument (none is
+/// left).
 std::vector<Problem> select(std::vector<Problem> problems, const Selection& selection, const std::string& source);
 
 /// Errors: io_failure (cannot read), invalid_argument (a malformed line; nothing is left of the selection).

@@ -9,8 +9,10 @@ namespace vostok::bench {
 
 void Progress::start(const std::string& problem) {
   const std::size_t left = problems_ - started_;
-  const double left_seconds = started_ == 0 ? 0 : elapsed_seconds() / static_cast<double>(started_) * static_cast<double>(left);
-  const std::string estimate = started_ == 0 ? std::string() : fmt::format(", about {} left", duration_text(left_seconds));
+  const double left_seconds =
+      started_ == 0 ? 0 : elapsed_seconds() / static_cast<double>(started_) * static_cast<double>(left);
+  const std::string estimate =
+      started_ == 0 ? std::string() : fmt::format(", about {} left", duration_text(left_seconds));
   ++started_;
   std::fputs(fmt::format("[{}/{}{}] {}\n", started_, problems_, estimate, problem).c_str(), stderr);
 }

@@ -15,7 +15,9 @@ class Progress {
   bool out_of_time() const { return deadline_seconds_ > 0 && elapsed_seconds() > deadline_seconds_; }
   /// Announces the next problem, and about how long the rest will take.
   void start(const std::string& problem);
-  double elapsed_seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double elapsed_seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
  private:
   std::size_t problems_;

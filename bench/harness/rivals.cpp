@@ -10,7 +10,8 @@ namespace vostok::bench {
 namespace {
 
 Rival* find(std::vector<Rival>& rivals, const std::string& name) {
-  const auto position = std::find_if(rivals.begin(), rivals.end(), [&](const Rival& rival) { return rival.name == name; });
+  const auto position =
+      std::find_if(rivals.begin(), rivals.end(), [&](const Rival& rival) { return rival.name == name; });
   return position == rivals.end() ? nullptr : &*position;
 }
 
@@ -18,7 +19,8 @@ std::vector<Rival> fastest_of_each(const std::vector<Measured>& all) {
   std::vector<Rival> rivals;
   for (const Measured& measured : all) {
     if (measured.peer.empty() || !measured.counts()) continue;
-    const Rival rival{.name = measured.peer, .us = measured.timed.timing->median_us, .spread_us = measured.timed.timing->spread_us};
+    const Rival rival{
+        .name = measured.peer, .us = measured.timed.timing->median_us, .spread_us = measured.timed.timing->spread_us};
     Rival* const known = find(rivals, rival.name);
     if (known == nullptr) rivals.push_back(rival);
     else if (rival.us < known->us) *known = rival;

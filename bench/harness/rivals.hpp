@@ -20,7 +20,8 @@ inline constexpr const char* better_sparse_peer = "better sparse peer";
 /// The name of a time measured elsewhere: "sputnik (baseline)".
 std::string baseline_name(const std::string& peer);
 
-/// Each peer's fastest correct way, in order of appearance; then the baselines' times; then the better sparse peer, if any.
+/// Each peer's fastest correct way, in order of appearance; then the baselines' times; then the better sparse peer, if
+/// any.
 std::vector<Rival> find_rivals(const std::vector<Measured>& measured, const Baseline& baseline);
 
 }  // namespace vostok::bench

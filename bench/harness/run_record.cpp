@@ -42,16 +42,18 @@ std::string compiler_identity(const device::Device& device) {
 }
 
 Json device_json(const DeviceInfo& info) {
-  return {{"name", info.name},
-          {"architecture", info.architecture},
-          {"gpu", info.gpu},
-          {"multiprocessors", info.multiprocessors},
-          {"clock_mhz", info.clock_mhz},
-          {"memory_clock_mhz", info.memory_clock_mhz},
-          {"memory_bytes", info.memory_bytes},
-          {"l2_bytes", info.l2_bytes},
-          {info.gpu ? "cuda" : "host_compiler", info.driver},
-          {"driver", text_or_null(info.gpu ? parse_driver_version(line_of("/proc/driver/nvidia/version", "NVRM version")) : std::string())}};
+  return {
+      {"name", info.name},
+      {"architecture", info.architecture},
+      {"gpu", info.gpu},
+      {"multiprocessors", info.multiprocessors},
+      {"clock_mhz", info.clock_mhz},
+      {"memory_clock_mhz", info.memory_clock_mhz},
+      {"memory_bytes", info.memory_bytes},
+      {"l2_bytes", info.l2_bytes},
+      {info.gpu ? "cuda" : "host_compiler", info.driver},
+      {"driver", text_or_null(info.gpu ? parse_driver_version(line_of("/proc/driver/nvidia/version", "NVRM version"))
+                                       : std::string())}};
 }
 
 }  // namespace
@@ -72,7 +74,8 @@ std::string parse_driver_version(const std::string& text) {
   return std::regex_search(text, match, std::regex(R"(\s(\d+\.\d+(\.\d+)?)\s)")) ? match[1].str() : std::string();
 }
 
-RunRecord::RunRecord(const std::string& benchmark, const RunOptions& options, const Context& context) : options_(options), context_(context) {
+RunRecord::RunRecord(const std::string& benchmark, const RunOptions& options, const Context& context)
+    : options_(options), context_(context) {
   facts_ = {{"schema", record_schema},
             {"benchmark", benchmark},
             {"complete", false},
@@ -94,7 +97,9 @@ void RunRecord::add_nothing_to_compute(const Problem& problem) {
   std::fputs(fmt::format("{}: {}\n", label(problem), reason).c_str(), stdout);
 }
 
-void RunRecord::note_template(const std::string& header) { facts_["templates"][header] = codegen::closure_digest(header); }
+void RunRecord::note_template(const std::string& header) {
+  facts_["templates"][header] = codegen::closure_digest(header);
+}
 
 void RunRecord::write(bool complete) {
   if (options_.out.empty()) return;

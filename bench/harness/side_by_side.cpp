@@ -30,7 +30,8 @@ void warm_up(device::Device& device, const std::vector<Runner>& runners) {
     for (const Runner& runner : runners) runner.timed.sample_us();
     const auto after = device.clocks();
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    if (seconds >= most_warm_up_seconds || (seconds >= least_warm_up_seconds && !tune::clocks_moved(before, after))) return;
+    if (seconds >= most_warm_up_seconds || (seconds >= least_warm_up_seconds && !tune::clocks_moved(before, after)))
+      return;
   }
 }
 
@@ -56,7 +57,8 @@ std::vector<Timed> time_side_by_side(device::Device& device, const std::vector<C
   for (std::size_t i = 0; i < contenders.size(); ++i) {
     try {
       const tune::Rotation rotation{.copies = contenders[i].period};
-      runners.push_back({.contender = i, .timed = tune::record_timed(device, contenders[i].enqueue, rotation), .samples_us = {}});
+      runners.push_back(
+          {.contender = i, .timed = tune::record_timed(device, contenders[i].enqueue, rotation), .samples_us = {}});
     } catch (const std::exception& error) {
       results[i].failure = error.what();
     }
@@ -66,8 +68,10 @@ std::vector<Timed> time_side_by_side(device::Device& device, const std::vector<C
   for (int round = 0; round < rounds; ++round) one_round(device, runners, static_cast<std::size_t>(round));
   for (const Runner& runner : runners) {
     const tune::Summary summary = tune::summarise(runner.samples_us);
-    results[runner.contender].timing = {
-        .median_us = summary.median_us, .spread_us = summary.spread_us, .launches = runner.timed.launches, .rounds = rounds};
+    results[runner.contender].timing = {.median_us = summary.median_us,
+                                        .spread_us = summary.spread_us,
+                                        .launches = runner.timed.launches,
+                                        .rounds = rounds};
   }
   return results;
 }

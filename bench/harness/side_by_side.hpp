@@ -30,9 +30,10 @@ struct Timed {
   std::string failure = {};  ///< why there is no timing
 };
 
-/// Each contender becomes a sequence of up to 50 calls (or its period) that lasts about a millisecond. After a warm-up to a steady
-/// clock, every round replays each once, starting with another contender each time; a round in which the clock changed is repeated.
-/// A contender that throws while it is recorded or first run gets a failure; the others are timed. One result for each contender.
+/// Each contender becomes a sequence of up to 50 calls (or its period) that lasts about a millisecond. After a warm-up
+/// to a steady clock, every round replays each once, starting with another contender each time; a round in which the
+/// clock changed is repeated. A contender that throws while it is recorded or first run gets a failure; the others are
+/// timed. One result for each contender.
 std::vector<Timed> time_side_by_side(device::Device& device, const std::vector<Contender>& contenders, int rounds);
 
 }  // namespace vostok::bench

@@ -12,14 +12,18 @@ namespace {
 // The numbers below are pairs of a floor and a stretch from the table "Speed to reach".
 
 /// A generated mask with the name that baseline files use, so that its times there are found.
-Problem made(const std::string& set, std::int64_t rows, std::int64_t cols, double sparsity, std::int64_t n, double row_variation = 0) {
+Problem made(const std::string& set, std::int64_t rows, std::int64_t cols, double sparsity, std::int64_t n,
+             double row_variation = 0) {
   std::string file = fmt::format("{}/{:.3f}/{}x{}", set, sparsity, rows, cols);
   if (row_variation > 0) file += fmt::format("/cov={:.2f}", row_variation);
-  return {.file = file, .n = n, .generated = Generated{.rows = rows, .cols = cols, .sparsity = sparsity, .row_variation = row_variation}};
+  return {.file = file,
+          .n = n,
+          .generated = Generated{.rows = rows, .cols = cols, .sparsity = sparsity, .row_variation = row_variation}};
 }
 
 /// A layer of a large language model, 8192 x 8192. Problems of one matrix are consecutive.
-std::vector<Problem> llm(const std::string& set, const std::vector<double>& sparsities, const std::vector<std::int64_t>& sizes) {
+std::vector<Problem> llm(const std::string& set, const std::vector<double>& sparsities,
+                         const std::vector<std::int64_t>& sizes) {
   constexpr std::int64_t width = 8192;
   constexpr double row_variation = 0.1;
   std::vector<Problem> problems;
@@ -48,7 +52,8 @@ std::vector<Problem> crossover() {
 /// Increasing variation of row lengths, the purpose of the paper's row swizzle (V-C).
 std::vector<Problem> row_variation() {
   std::vector<Problem> problems;
-  for (const double variation : {0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0}) problems.push_back(made("row_variation", 8192, 2048, 0.75, 128, variation));
+  for (const double variation : {0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0})
+    problems.push_back(made("row_variation", 8192, 2048, 0.75, 128, variation));
   return problems;
 }
 
@@ -60,9 +65,11 @@ std::vector<Target> with_common(std::vector<Target> targets) {
 }
 
 std::vector<Target> dlmc_targets(const SpmmRun& run) {
-  if (run.element == Dtype::f16) return with_common({{.of = "all problems", .other = better_sparse_peer, .floor = 2.0, .stretch = 2.5}});
+  if (run.element == Dtype::f16)
+    return with_common({{.of = "all problems", .other = better_sparse_peer, .floor = 2.0, .stretch = 2.5}});
   if (run.element != Dtype::f32) return with_common({});
-  if (run.math == Math::strict) return with_common({{.of = "all problems", .other = better_sparse_peer, .floor = 1.15, .stretch = 1.3}});
+  if (run.math == Math::strict)
+    return with_common({{.of = "all problems", .other = better_sparse_peer, .floor = 1.15, .stretch = 1.3}});
   return with_common({{.of = "all problems", .other = better_sparse_peer, .floor = 2.0, .stretch = 2.5, .each = true},
                       {.of = "all problems", .other = "cublas_sgemm", .floor = 2.2, .stretch = 2.7, .each = true},
                       {.of = "row CoV above 0.8, where cuSPARSE takes 6 us and more",
@@ -96,32 +103,48 @@ constexpr TokenBounds token_bounds[] = {
     {32, 64, {1.0, 1.3, 1.5, 1.6}, {1.05, 1.4, 1.7, 2}},
 };
 
-std::string dense_peer(Dtype element) { return element == Dtype::f32 ? "cublas_sgemm" : fmt::format("cublas_{}", name(element)); }
+std::string dense_peer(Dtype element) {
+  return element == Dtype::f32 ? "cublas_sgemm" : fmt::format("cublas_{}", name(element));
+}
 
 std::vector<Target> token_targets(const SpmmRun& run) {
   std::vector<Target> targets;
   for (const TokenBounds& bounds : token_bounds)
     for (std::size_t i = 0; i < std::size(token_sparsities); ++i)
-      targets.push_back(
-          {.of = fmt::format("n = {} to {} at {:.0f} %, weights rotated", bounds.least_n, bounds.most_n, 100 * token_sparsities[i]),
-           .other = dense_peer(run.element),
-           .where = {.least_n = bounds.least_n, .most_n = bounds.most_n, .least_sparsity = token_sparsities[i], .most_sparsity = token_sparsities[i]},
-           .floor = bounds.floors[i],
-           .stretch = bounds.stretches[i]});
+      targets.push_back({.of = fmt::format("n = {} to {} at {:.0f} %, weights rotated", bounds.least_n, bounds.most_n,
+                                           100 * token_sparsities[i]),
+                         .other = dense_peer(run.element),
+                         .where = {.least_n = bounds.least_n,
+                                   .most_n = bounds.most_n,
+                                   .least_sparsity = token_sparsities[i],
+                                   .most_sparsity = token_sparsities[i]},
+                         .floor = bounds.floors[i],
+                         .stretch = bounds.stretches[i]});
   return with_common(std::move(targets));
 }
 
 std::vector<Target> wide_targets(const SpmmRun& run) {
   const std::string other = dense_peer(run.element);
-  return with_common(
-      {{.of = "n of 256 and more, below 96 %", .other = other, .where = {.least_n = 256, .most_sparsity = 0.955}, .floor = 0.8, .stretch = 0.95},
-       {.of = "n of 256 and more, from 97 %", .other = other, .where = {.least_n = 256, .least_sparsity = 0.97}, .floor = 1.1, .stretch = 1.2}});
+  return with_common({{.of = "n of 256 and more, below 96 %",
+                       .other = other,
+                       .where = {.least_n = 256, .most_sparsity = 0.955},
+                       .floor = 0.8,
+                       .stretch = 0.95},
+                      {.of = "n of 256 and more, from 97 %",
+                       .other = other,
+                       .where = {.least_n = 256, .least_sparsity = 0.97},
+                       .floor = 1.1,
+                       .stretch = 1.2}});
 }
 
 std::vector<Target> crossover_targets(const SpmmRun& run) {
   if (run.element != Dtype::f32) return with_common({});
   return with_common(
-      {{.of = "70 to 95 %", .measure = Measure::time_us, .where = {.least_sparsity = 0.7, .most_sparsity = 0.95}, .floor = 26, .stretch = 22},
+      {{.of = "70 to 95 %",
+        .measure = Measure::time_us,
+        .where = {.least_sparsity = 0.7, .most_sparsity = 0.95},
+        .floor = 26,
+        .stretch = 22},
        {.of = "every sparsity from 0", .measure = Measure::least_ratio, .other = "cublas_sgemm", .floor = 1},
        {.of = "every sparsity from 0", .measure = Measure::least_ratio, .other = "cublas_f16x3", .stretch = 1}});
 }
@@ -142,7 +165,10 @@ std::function<std::vector<Target>(const SpmmRun&)> against_sparse(double floor, 
 
 std::vector<SpmmSet> make_sets() {
   return {{.name = "dlmc", .what = "the problem list", .targets = dlmc_targets},
-          {.name = "llm", .what = "8192x8192 at 90 %, few to many columns", .problems = llm("llm", {0.9}, {32, 256, 4096}), .targets = llm_targets},
+          {.name = "llm",
+           .what = "8192x8192 at 90 %, few to many columns",
+           .problems = llm("llm", {0.9}, {32, 256, 4096}),
+           .targets = llm_targets},
           {.name = "llm_tokens",
            .what = "8192x8192 in f16, 1 to 64 columns, the weights not in the cache",
            .problems = llm("llm", {std::begin(token_sparsities), std::end(token_sparsities)}, {1, 2, 4, 8, 16, 32, 64}),
@@ -156,8 +182,14 @@ std::vector<SpmmSet> make_sets() {
            .element = Dtype::f16,
            .peers = {"cublas"},
            .targets = wide_targets},
-          {.name = "crossover", .what = "8192x2048, 128 columns, full to 95 % zeros", .problems = crossover(), .targets = crossover_targets},
-          {.name = "rnn", .what = "1024 to 8192 states, one, three and four gates", .problems = rnn(), .targets = rnn_targets},
+          {.name = "crossover",
+           .what = "8192x2048, 128 columns, full to 95 % zeros",
+           .problems = crossover(),
+           .targets = crossover_targets},
+          {.name = "rnn",
+           .what = "1024 to 8192 states, one, three and four gates",
+           .problems = rnn(),
+           .targets = rnn_targets},
           {.name = "row_variation",
            .what = "8192x2048, 128 columns, 75 % zeros, row lengths with a coefficient of variation of 0 to 2",
            .problems = row_variation(),

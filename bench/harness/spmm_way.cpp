@@ -17,7 +17,8 @@ namespace {
 std::int64_t weights_bytes(const SpmmPlan& plan, const Topology& topology) {
   constexpr std::int64_t narrow_index_bytes = 2;
   const bool persistent = plan.problem().value_lifetime == ValueLifetime::persistent;
-  const std::int64_t values_bytes = persistent ? plan.packed_bytes() : topology.nonzeros() * size_of(plan.problem().element);
+  const std::int64_t values_bytes =
+      persistent ? plan.packed_bytes() : topology.nonzeros() * size_of(plan.problem().element);
   if (persistent && !plan.packed_format().starts_with("csr")) return values_bytes;
   return values_bytes + topology.nonzeros() * narrow_index_bytes + 4 * (topology.statistics().rows + 1);
 }
@@ -40,8 +41,8 @@ struct Copy {
 
 }  // namespace
 
-SpmmWay make_way(device::Device& device, const SpmmPlan& plan, Matrices& matrices, const std::shared_ptr<tune::SpmmCase>& operands,
-                 std::int64_t rotated_bytes) {
+SpmmWay make_way(device::Device& device, const SpmmPlan& plan, Matrices& matrices,
+                 const std::shared_ptr<tune::SpmmCase>& operands, std::int64_t rotated_bytes) {
   SpmmWay way;
   const std::int64_t bytes = weights_bytes(plan, matrices.topology());
   const int copies = copies_of(rotated_bytes, bytes);
@@ -49,9 +50,12 @@ SpmmWay make_way(device::Device& device, const SpmmPlan& plan, Matrices& matrice
   const bool persistent = plan.problem().value_lifetime == ValueLifetime::persistent;
   const Workspace workspace = plan.make_workspace();  // only one call runs at a time
   for (int i = 0; i < copies; ++i) {
-    auto copy = std::make_shared<Copy>(Copy{.plan = i == 0 ? plan : plan.rebind(matrices.topology(static_cast<std::size_t>(i)))});
+    auto copy = std::make_shared<Copy>(
+        Copy{.plan = i == 0 ? plan : plan.rebind(matrices.topology(static_cast<std::size_t>(i)))});
     if (persistent) copy->packed = copy->plan.pack(nullptr, operands->values());
-    else if (i > 0) copy->values = duplicate(device, operands->values(), matrices.host()->nonzeros() * size_of(plan.problem().element));
+    else if (i > 0)
+      copy->values =
+          duplicate(device, operands->values(), matrices.host()->nonzeros() * size_of(plan.problem().element));
     if (persistent && i == 0) way.packing = time_packing(device, plan, copy->packed, operands->values());
     way.calls.emplace_back([copy, operands, workspace](Stream stream) {
       SpmmArguments call = operands->call();
@@ -66,8 +70,10 @@ SpmmWay make_way(device::Device& device, const SpmmPlan& plan, Matrices& matrice
 
 Json time_packing(device::Device& device, const SpmmPlan& plan, const PackedValues& packed, const void* values) {
   constexpr int samples = 9;
-  const plan::PackSource source{.values = values, .element = plan.problem().element, .stride = packed.topology().nonzeros()};
-  const tune::TimedLaunches timed = tune::record_timed(device, [&](Stream stream) { plan::queue_packing(*packed.state(), source, stream); });
+  const plan::PackSource source{
+      .values = values, .element = plan.problem().element, .stride = packed.topology().nonzeros()};
+  const tune::TimedLaunches timed =
+      tune::record_timed(device, [&](Stream stream) { plan::queue_packing(*packed.state(), source, stream); });
   std::vector<double> launches_us, calls_us;
   for (int i = 0; i < samples; ++i) launches_us.push_back(timed.sample_us());
   Stopwatch watch;

@@ -22,10 +22,11 @@ struct SpmmWay {
 
 /// If `rotated_bytes` is not 0, copies of the structure, its derived forms and the values rotate: each call reads the
 /// next copy. Errors: unsupported (too many copies), those of Plan::pack and Plan::rebind.
-SpmmWay make_way(device::Device& device, const SpmmPlan& plan, Matrices& matrices, const std::shared_ptr<tune::SpmmCase>& operands,
-                 std::int64_t rotated_bytes);
+SpmmWay make_way(device::Device& device, const SpmmPlan& plan, Matrices& matrices,
+                 const std::shared_ptr<tune::SpmmCase>& operands, std::int64_t rotated_bytes);
 
-/// The time of packing with everything ready: microseconds of its launches, replayed, and of a whole Plan::pack on the host.
+/// The time of packing with everything ready: microseconds of its launches, replayed, and of a whole Plan::pack on the
+/// host.
 Json time_packing(device::Device& device, const SpmmPlan& plan, const PackedValues& packed, const void* values);
 
 }  // namespace vostok::bench

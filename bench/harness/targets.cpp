@@ -25,21 +25,28 @@ bool holds(Measure measure, double value, double bound) { return is_ratio(measur
 bool belongs(const Outcome& outcome, const Target& target) {
   constexpr double half_a_percent = 0.005;
   const Subset& where = target.where;
-  if (outcome.n < where.least_n || outcome.n > where.most_n || outcome.row_variation < where.least_row_variation) return false;
-  if (outcome.sparsity < where.least_sparsity - half_a_percent || outcome.sparsity > where.most_sparsity + half_a_percent) return false;
+  if (outcome.n < where.least_n || outcome.n > where.most_n || outcome.row_variation < where.least_row_variation)
+    return false;
+  if (outcome.sparsity < where.least_sparsity - half_a_percent ||
+      outcome.sparsity > where.most_sparsity + half_a_percent)
+    return false;
   if (where.least_us == 0) return true;
   const auto timed_us = outcome.rival_us(where.timed.empty() ? target.other : where.timed);
   return timed_us && *timed_us >= where.least_us;
 }
 
 std::optional<double> value_of(const Outcome& outcome, const Target& target) {
-  const auto over = [](const std::optional<double>& above, double below) { return above ? std::optional(*above / below) : std::nullopt; };
+  const auto over = [](const std::optional<double>& above, double below) {
+    return above ? std::optional(*above / below) : std::nullopt;
+  };
   switch (target.measure) {
     case Measure::ratio:
     case Measure::least_ratio: return over(outcome.rival_us(target.other), outcome.ours_us);
     case Measure::time_us: return outcome.ours_us;
     case Measure::pack_calls: return over(outcome.packing_us, outcome.ours_us);
-    case Measure::regret: return outcome.heuristic_us ? over(outcome.heuristic_us, std::min(*outcome.heuristic_us, outcome.ours_us)) : std::nullopt;
+    case Measure::regret:
+      return outcome.heuristic_us ? over(outcome.heuristic_us, std::min(*outcome.heuristic_us, outcome.ours_us))
+                                  : std::nullopt;
   }
   return std::nullopt;
 }
@@ -54,7 +61,8 @@ std::vector<Point> points_of(const Target& target, std::span<const Outcome> outc
   std::vector<Point> points;
   for (const Outcome& outcome : outcomes) {
     if (!belongs(outcome, target)) continue;
-    if (const auto value = value_of(outcome, target)) points.push_back({&outcome, *value, is_good(outcome, target, *value)});
+    if (const auto value = value_of(outcome, target))
+      points.push_back({&outcome, *value, is_good(outcome, target, *value)});
   }
   return points;
 }
@@ -68,7 +76,8 @@ double together(const Target& target, const std::vector<Point>& points, double w
 
 std::string bound_text(const Target& target, const char* what, const std::optional<double>& bound, bool met) {
   if (!bound) return {};
-  return fmt::format(", {} {:g}{} {}", what, *bound, target.measure == Measure::time_us ? " us" : "", met ? "met" : "NOT met");
+  return fmt::format(", {} {:g}{} {}", what, *bound, target.measure == Measure::time_us ? " us" : "",
+                     met ? "met" : "NOT met");
 }
 
 std::string measured_text(const Target& target) {
@@ -98,8 +107,9 @@ const char* name(Measure measure) {
 std::optional<Reached> reach(const Target& target, std::span<const Outcome> outcomes) {
   const std::vector<Point> points = points_of(target, outcomes);
   if (points.empty()) return std::nullopt;
-  const Point worst = *std::min_element(
-      points.begin(), points.end(), [&](const Point& a, const Point& b) { return is_ratio(target.measure) ? a.value < b.value : a.value > b.value; });
+  const Point worst = *std::min_element(points.begin(), points.end(), [&](const Point& a, const Point& b) {
+    return is_ratio(target.measure) ? a.value < b.value : a.value > b.value;
+  });
   const auto good = std::count_if(points.begin(), points.end(), [](const Point& point) { return point.good; });
   Reached reached{.problems = points.size(),
                   .value = together(target, points, worst.value),
@@ -147,7 +157,8 @@ std::string targets_text(const std::vector<Target>& targets, std::span<const Out
     }
     text += fmt::format("{:.3f}{}{}", reached->value, bound_text(target, "floor", target.floor, reached->meets_floor),
                         bound_text(target, "stretch", target.stretch, reached->meets_stretch));
-    if (target.each) text += fmt::format(", at 0.97 of its speed (0.3 us where it takes under 4 us) on {:.1f} %", 100 * reached->each);
+    if (target.each)
+      text += fmt::format(", at 0.97 of its speed (0.3 us where it takes under 4 us) on {:.1f} %", 100 * reached->each);
     else if (reached->problems > 1) text += fmt::format(", {:.1f} % by themselves", 100 * reached->each);
     text += fmt::format("; {} problems, worst {:.3f} ({})\n", reached->problems, reached->worst_value, reached->worst);
   }

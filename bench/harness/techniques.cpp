@@ -19,7 +19,9 @@ template <class Config, auto Edit>
 std::optional<FieldMap> edited(const FieldMap& config) {
   int unknown = 0;
   auto parsed = codegen::from_map<Config>(config, &unknown);
-  if (!parsed || unknown > 0) fail(ErrorCode::invalid_argument, "cannot switch off a technique: \"{}\" is no config of this family", to_text(config));
+  if (!parsed || unknown > 0)
+    fail(ErrorCode::invalid_argument, "cannot switch off a technique: \"{}\" is no config of this family",
+         to_text(config));
   const FieldMap full = codegen::to_map(*parsed);
   Edit(*parsed);
   FieldMap changed = codegen::to_map(*parsed);
@@ -80,25 +82,32 @@ constexpr Technique of_row_tile[] = {
     {"vector loads of the dense side", "dense_vector", tile<narrow_dense>},
     {"reverse-offset alignment (V-B2), and the sparse vectors it allows", "reverse_offset_alignment, sparse_vector",
      tile<[](RowTileConfig& config) { config.reverse_offset_alignment = false, narrow_sparse(config); }>},
-    {"subwarp tiling (V-B1): one row a warp", "threads_per_row, row_split, row_pieces, tile_rows, tile_columns, tile_nonzeros, column_edge",
+    {"subwarp tiling (V-B1): one row a warp",
+     "threads_per_row, row_split, row_pieces, tile_rows, tile_columns, tile_nonzeros, column_edge",
      tile<one_row_per_warp>},
-    {"index pre-scaling (V-D1)", "prescale_indices", tile<[](RowTileConfig& config) { config.prescale_indices = false; }>},
+    {"index pre-scaling (V-D1)", "prescale_indices",
+     tile<[](RowTileConfig& config) { config.prescale_indices = false; }>},
     {"residue unrolling (V-D2)", "residue_unroll", tile<[](RowTileConfig& config) { config.residue_unroll = 1; }>},
-    {"predication removed (V-D3)", "column_edge", tile<[](RowTileConfig& config) { config.column_edge = ColumnEdge::predicated; }>},
+    {"predication removed (V-D3)", "column_edge",
+     tile<[](RowTileConfig& config) { config.column_edge = ColumnEdge::predicated; }>},
     {"several loads in flight", "loads_in_flight", tile<[](RowTileConfig& config) { config.loads_in_flight = 1; }>},
-    {"overlapped batches of loads", "overlap_batches", tile<[](RowTileConfig& config) { config.overlap_batches = false; }>},
+    {"overlapped batches of loads", "overlap_batches",
+     tile<[](RowTileConfig& config) { config.overlap_batches = false; }>},
     {"several packets of columns a lane", "tile_columns",
      tile<[](RowTileConfig& config) { config.tile_columns = config.threads_per_row * config.dense_vector; }>},
     {"rows split over subwarps", "row_split, tile_rows, tile_nonzeros", tile<whole_rows>},
-    {"prefetch of the sparse side", "prefetch_sparse", tile<[](RowTileConfig& config) { config.prefetch_sparse = false; }>},
+    {"prefetch of the sparse side", "prefetch_sparse",
+     tile<[](RowTileConfig& config) { config.prefetch_sparse = false; }>},
     {"minimum blocks per multiprocessor", "min_blocks", tile<[](RowTileConfig& config) { config.min_blocks = 1; }>},
     {"column tiles first", "raster", tile<[](RowTileConfig& config) { config.raster = Raster::rows_first; }>},
     {"streaming stores of C", "stream_output", tile<[](RowTileConfig& config) { config.stream_output = false; }>},
-    {"column-major B transposed first", "prepare_dense", tile<[](RowTileConfig& config) { config.prepare_dense = false; }>},
-    {"values of a transposed A gathered first", "pack_values", tile<[](RowTileConfig& config) { config.pack_values = false; }>},
+    {"column-major B transposed first", "prepare_dense",
+     tile<[](RowTileConfig& config) { config.prepare_dense = false; }>},
+    {"values of a transposed A gathered first", "pack_values",
+     tile<[](RowTileConfig& config) { config.pack_values = false; }>},
 };
 
-// --- row_strips --------------------------------------------------------------------------------------------------------
+// --- row_strips ------------------------------------------------------------------------------------------------------
 
 /// Gives one strip to each warp. The block keeps its threads.
 void one_strip_per_warp(RowStripsConfig& config) {
@@ -117,16 +126,19 @@ constexpr Technique of_row_strips[] = {
     {"vector loads (V-B)", "dense_vector", strips<[](RowStripsConfig& config) { config.dense_vector = 1; }>},
     {"subwarp tiling (V-B1): one strip a warp", "threads_per_strip, strips_per_block", strips<one_strip_per_warp>},
     {"several loads in flight", "loads_in_flight", strips<[](RowStripsConfig& config) { config.loads_in_flight = 1; }>},
-    {"overlapped batches of loads", "overlap_batches", strips<[](RowStripsConfig& config) { config.overlap_batches = false; }>},
+    {"overlapped batches of loads", "overlap_batches",
+     strips<[](RowStripsConfig& config) { config.overlap_batches = false; }>},
     {"several loads of A a step", "step_vectors", strips<[](RowStripsConfig& config) { config.step_vectors = 1; }>},
-    {"column indices through shared memory", "column_path", strips<[](RowStripsConfig& config) { config.column_path = ColumnPath::shuffle; }>},
-    {"strips in bands of columns", "column_bands", strips<[](RowStripsConfig& config) { config.column_bands = false; }>},
+    {"column indices through shared memory", "column_path",
+     strips<[](RowStripsConfig& config) { config.column_path = ColumnPath::shuffle; }>},
+    {"strips in bands of columns", "column_bands",
+     strips<[](RowStripsConfig& config) { config.column_bands = false; }>},
     {"n split over blocks", "n_split", strips<[](RowStripsConfig& config) { config.n_split = 1; }>},
     {"minimum blocks per multiprocessor", "min_blocks", strips<[](RowStripsConfig& config) { config.min_blocks = 1; }>},
     {"streaming stores of D", "stream_output", strips<[](RowStripsConfig& config) { config.stream_output = false; }>},
 };
 
-// --- any family that splits or pads ------------------------------------------------------------------------------------
+// --- any family that splits or pads ----------------------------------------------------------------------------------
 
 std::optional<FieldMap> certified(const FieldMap& config) {
   const auto field = config.find("certify");
@@ -141,8 +153,12 @@ constexpr Technique of_sums[] = {{"trust in sums: none is certified", "certify",
 }  // namespace
 
 TechniquesOf row_tile_techniques() { return {.operation = "spmm", .family = "row_tile", .techniques = of_row_tile}; }
-TechniquesOf row_strips_techniques() { return {.operation = "sddmm", .family = "row_strips", .techniques = of_row_strips}; }
+TechniquesOf row_strips_techniques() {
+  return {.operation = "sddmm", .family = "row_strips", .techniques = of_row_strips};
+}
 
-TechniquesOf trust_in_sums(const char* operation) { return {.operation = operation, .family = "", .techniques = of_sums}; }
+TechniquesOf trust_in_sums(const char* operation) {
+  return {.operation = operation, .family = "", .techniques = of_sums};
+}
 
 }  // namespace vostok::bench

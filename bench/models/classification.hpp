@@ -10,8 +10,8 @@
 
 namespace vostok::models {
 
-/// Points around centres, a sample a column of `x`. Each class has three centres in different places, so that no linear classifier
-/// separates them.
+/// Points around centres, a sample a column of `x`. Each class has three centres in different places, so that no linear
+/// classifier separates them.
 struct Task {
   std::int64_t inputs = 0;
   std::int64_t classes = 0;
@@ -33,7 +33,9 @@ inline Task make_task(const TaskShape& shape, std::uint64_t centre_seed, std::ui
   constexpr std::int64_t centres = 3;
   const std::vector<float> centre = sparse::normal_values(shape.classes * centres * shape.inputs, centre_seed);
   const std::vector<float> noise = sparse::normal_values(shape.samples * shape.inputs, sample_seed);
-  Task task{.inputs = shape.inputs, .classes = shape.classes, .x = std::vector<float>(static_cast<std::size_t>(shape.inputs * shape.samples))};
+  Task task{.inputs = shape.inputs,
+            .classes = shape.classes,
+            .x = std::vector<float>(static_cast<std::size_t>(shape.inputs * shape.samples))};
   sparse::Random random(sample_seed + 1);
   for (std::int64_t s = 0; s < shape.samples; ++s) {
     const std::int64_t label = random.below(shape.classes);
@@ -41,7 +43,8 @@ inline Task make_task(const TaskShape& shape, std::uint64_t centre_seed, std::ui
     task.labels.push_back(static_cast<std::size_t>(label));
     for (std::int64_t j = 0; j < shape.inputs; ++j)
       task.x[static_cast<std::size_t>(j * shape.samples + s)] =
-          centre[static_cast<std::size_t>(place * shape.inputs + j)] + shape.noise * noise[static_cast<std::size_t>(s * shape.inputs + j)];
+          centre[static_cast<std::size_t>(place * shape.inputs + j)] +
+          shape.noise * noise[static_cast<std::size_t>(s * shape.inputs + j)];
   }
   return task;
 }
@@ -60,7 +63,8 @@ CrossEntropy<Real> cross_entropy(const std::vector<Real>& logits, const Task& ta
     Real most = logits[s], sum = 0;
     for (std::size_t at = s; at < logits.size(); at += samples) most = std::max(most, logits[at]);
     for (std::size_t at = s; at < logits.size(); at += samples) sum += std::exp(logits[at] - most);
-    for (std::size_t at = s; at < logits.size(); at += samples) result.gradient[at] = std::exp(logits[at] - most) / sum / static_cast<Real>(samples);
+    for (std::size_t at = s; at < logits.size(); at += samples)
+      result.gradient[at] = std::exp(logits[at] - most) / sum / static_cast<Real>(samples);
     const std::size_t right = task.labels[s] * samples + s;
     result.gradient[right] -= Real{1} / static_cast<Real>(samples);
     result.loss += static_cast<double>(most + std::log(sum) - logits[right]) / static_cast<double>(samples);

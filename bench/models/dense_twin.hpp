@@ -1,4 +1,5 @@
-// What a sparse perceptron is compared with: the same one in float64, with dense matrices that are zero outside the masks.
+// What a sparse perceptron is compared with: the same one in float64, with dense matrices that are zero outside the
+// masks.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +22,9 @@ struct DenseLayer {
 
 inline std::vector<char> places_of(const sparse::Csr& mask) {
   std::vector<char> places(static_cast<std::size_t>(mask.rows * mask.cols), 0);
-  each_element(mask, [&](std::int64_t row, std::int64_t column, std::size_t) { places[static_cast<std::size_t>(row * mask.cols + column)] = 1; });
+  each_element(mask, [&](std::int64_t row, std::int64_t column, std::size_t) {
+    places[static_cast<std::size_t>(row * mask.cols + column)] = 1;
+  });
   return places;
 }
 
@@ -39,9 +42,10 @@ inline DenseLayer widened(const Layer& layer) {
 template <class Row>
 void each_row(std::int64_t count, std::int64_t samples, std::int64_t terms, const Row& row) {
   constexpr std::int64_t least_work = 1'000'000;  // less takes no longer than starting a thread
-  in_parts(count, 1 + least_work / std::max<std::int64_t>(1, samples * terms), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) row(i);
-  });
+  in_parts(count, 1 + least_work / std::max<std::int64_t>(1, samples * terms),
+           [&](std::int64_t begin, std::int64_t end) {
+             for (std::int64_t i = begin; i < end; ++i) row(i);
+           });
 }
 
 inline void add_scaled(double* sum, double factor, const double* terms, std::int64_t count) {
@@ -59,24 +63,27 @@ inline std::vector<double> multiply(const DenseLayer& layer, const std::vector<d
   return output;
 }
 
-inline std::vector<double> multiply_transposed(const DenseLayer& layer, const std::vector<double>& gradient, std::int64_t samples) {
+inline std::vector<double> multiply_transposed(const DenseLayer& layer, const std::vector<double>& gradient,
+                                               std::int64_t samples) {
   std::vector<double> output(static_cast<std::size_t>(layer.cols * samples));
   each_row(layer.cols, samples, layer.rows, [&](std::int64_t j) {
     for (std::int64_t i = 0; i < layer.rows; ++i)
-      add_scaled(output.data() + j * samples, layer.weights[static_cast<std::size_t>(i * layer.cols + j)], gradient.data() + i * samples, samples);
+      add_scaled(output.data() + j * samples, layer.weights[static_cast<std::size_t>(i * layer.cols + j)],
+                 gradient.data() + i * samples, samples);
   });
   return output;
 }
 
 /// 0 outside the mask.
-inline std::vector<double> weight_gradient(const DenseLayer& layer, const std::vector<double>& gradient, const std::vector<double>& input,
-                                           std::int64_t samples) {
+inline std::vector<double> weight_gradient(const DenseLayer& layer, const std::vector<double>& gradient,
+                                           const std::vector<double>& input, std::int64_t samples) {
   std::vector<double> output(layer.weights.size());
   each_row(layer.rows, samples, layer.cols, [&](std::int64_t i) {
     for (std::int64_t j = 0; j < layer.cols; ++j) {
       const auto at = static_cast<std::size_t>(i * layer.cols + j);
       for (std::int64_t s = 0; s < samples && layer.in_mask[at] != 0; ++s)
-        output[at] += gradient[static_cast<std::size_t>(i * samples + s)] * input[static_cast<std::size_t>(j * samples + s)];
+        output[at] +=
+            gradient[static_cast<std::size_t>(i * samples + s)] * input[static_cast<std::size_t>(j * samples + s)];
     }
   });
   return output;
@@ -99,11 +106,14 @@ class DenseTwin {
   }
 
   /// For the `input` and the activations of the last `forward`.
-  MlpGradient<double> backward(const std::vector<double>& input, const std::vector<double>& logit_gradient, std::int64_t samples) const {
+  MlpGradient<double> backward(const std::vector<double>& input, const std::vector<double>& logit_gradient,
+                               std::int64_t samples) const {
     std::vector<double> hidden_gradient = multiply_transposed(second_, logit_gradient, samples);
     zero_where_inactive(hidden_gradient, hidden_);
-    return {.first = {.weights = weight_gradient(first_, hidden_gradient, input, samples), .bias = row_sums(hidden_gradient, first_.rows)},
-            .second = {.weights = weight_gradient(second_, logit_gradient, hidden_, samples), .bias = row_sums(logit_gradient, second_.rows)}};
+    return {.first = {.weights = weight_gradient(first_, hidden_gradient, input, samples),
+                      .bias = row_sums(hidden_gradient, first_.rows)},
+            .second = {.weights = weight_gradient(second_, logit_gradient, hidden_, samples),
+                       .bias = row_sums(logit_gradient, second_.rows)}};
   }
 
   void step(const MlpGradient<double>& gradient, double rate) {

@@ -32,7 +32,8 @@ inline Layer random_layer(std::int64_t rows, std::int64_t cols, double sparsity,
 template <class Visit>
 void each_element(const sparse::Csr& mask, const Visit& visit) {
   for (std::int64_t row = 0; row < mask.rows; ++row)
-    for (std::int64_t e = mask.row_offsets[static_cast<std::size_t>(row)]; e < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++e)
+    for (std::int64_t e = mask.row_offsets[static_cast<std::size_t>(row)];
+         e < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++e)
       visit(row, mask.column_indices[static_cast<std::size_t>(e)], static_cast<std::size_t>(e));
 }
 

@@ -20,7 +20,8 @@ struct WholeLayer {
 /// Without the `count` weights of the least magnitudes.
 inline WholeLayer drop_least(const Layer& layer, std::int64_t count) {
   std::vector<float> magnitudes(layer.weights.size());
-  std::transform(layer.weights.begin(), layer.weights.end(), magnitudes.begin(), [](float weight) { return std::abs(weight); });
+  std::transform(layer.weights.begin(), layer.weights.end(), magnitudes.begin(),
+                 [](float weight) { return std::abs(weight); });
   const auto last = magnitudes.begin() + count - 1;
   std::nth_element(magnitudes.begin(), last, magnitudes.end());
 
@@ -39,7 +40,8 @@ inline WholeLayer drop_least(const Layer& layer, std::int64_t count) {
 /// Drops that share of the weights, the least, and grows as many, which begin at 0, where the mask had none.
 inline Layer regrown(const Layer& layer, double share, std::uint64_t seed) {
   const std::int64_t rows = layer.mask.rows, cols = layer.mask.cols, nonzeros = layer.mask.nonzeros();
-  const std::int64_t count = std::min(rows * cols - nonzeros, static_cast<std::int64_t>(share * static_cast<double>(nonzeros)));
+  const std::int64_t count =
+      std::min(rows * cols - nonzeros, static_cast<std::int64_t>(share * static_cast<double>(nonzeros)));
   if (count == 0) return layer;
   WholeLayer whole = drop_least(layer, count);
   sparse::Random random(seed);

@@ -21,10 +21,13 @@ using namespace models;
 constexpr const char* examples =
     "Examples:\n"
     "  bench_sparse_mlp                                 on the GPU here, else small on the emulator\n"
-    "  bench_sparse_mlp --regrow 25                     every 25 steps the least 30 % of the weights go and as many grow elsewhere\n"
+    "  bench_sparse_mlp --regrow 25                     every 25 steps the least 30 % of the weights go and as many "
+    "grow elsewhere\n"
     "  bench_sparse_mlp --hidden 8192 --sparsity 0.98   a wide layer with few weights\n"
-    "A step is a forward pass and a backward pass over all samples: SpMM with bias and relu, SDDMM for the weights' gradient, transposed\n"
-    "SpMM for the inputs'. Loss, relu's derivative and the step itself are done on the host, in f32. The twin does the same in float64 on all\n"
+    "A step is a forward pass and a backward pass over all samples: SpMM with bias and relu, SDDMM for the weights' "
+    "gradient, transposed\n"
+    "SpMM for the inputs'. Loss, relu's derivative and the step itself are done on the host, in f32. The twin does the "
+    "same in float64 on all\n"
     "cores with dense matrices that are zero outside the masks, from the same start.";
 
 struct Sizes {
@@ -80,8 +83,9 @@ class Training {
   /// Whether the sparse network reached its twin.
   bool run() {
     print_device(context_.device());
-    std::fputs(fmt::format("{} inputs, {} hidden, {} classes, {} samples, {:.1f} % sparse: {} weights; seed {}\n", sizes_.inputs, sizes_.hidden,
-                           sizes_.classes, sizes_.samples, 100 * options_.sparsity, first_.mask.nonzeros() + second_.mask.nonzeros(), options_.seed)
+    std::fputs(fmt::format("{} inputs, {} hidden, {} classes, {} samples, {:.1f} % sparse: {} weights; seed {}\n",
+                           sizes_.inputs, sizes_.hidden, sizes_.classes, sizes_.samples, 100 * options_.sparsity,
+                           first_.mask.nonzeros() + second_.mask.nonzeros(), options_.seed)
                    .c_str(),
                stdout);
     for (int step = 1; step <= sizes_.steps; ++step) {
@@ -92,7 +96,9 @@ class Training {
   }
 
  private:
-  TaskShape shape() const { return {.inputs = sizes_.inputs, .classes = sizes_.classes, .samples = sizes_.samples, .noise = options_.noise}; }
+  TaskShape shape() const {
+    return {.inputs = sizes_.inputs, .classes = sizes_.classes, .samples = sizes_.samples, .noise = options_.noise};
+  }
   /// Streams of numbers that do not meet.
   std::uint64_t seed(std::uint64_t stream) const { return (options_.seed << 32) + (stream << 24); }
 
@@ -109,13 +115,16 @@ class Training {
     const double twin_us = watch.lap_us();
 
     if (!std::isfinite(found.loss))
-      fail(ErrorCode::invalid_argument, "cannot train: the loss of step {} is {}; a lower --rate may help", step, found.loss);
+      fail(ErrorCode::invalid_argument, "cannot train: the loss of step {} is {}; a lower --rate may help", step,
+           found.loss);
     steps_us_ += step_us;
     if (step != 1 && step != sizes_.steps && step % std::max(1, sizes_.steps / 10) != 0) return;
-    std::fputs(fmt::format("  step {:>5}: loss {:.5f} (twin {:.5f}), {:.2f} ms, {:.2f} ms of them products (twin {:.0f} ms)\n", step, found.loss,
-                           expected.loss, step_us / 1e3, (mlp_.products_us() - products_before_us) / 1e3, twin_us / 1e3)
-                   .c_str(),
-               stdout);
+    std::fputs(
+        fmt::format("  step {:>5}: loss {:.5f} (twin {:.5f}), {:.2f} ms, {:.2f} ms of them products (twin {:.0f} ms)\n",
+                    step, found.loss, expected.loss, step_us / 1e3, (mlp_.products_us() - products_before_us) / 1e3,
+                    twin_us / 1e3)
+            .c_str(),
+        stdout);
     std::fflush(stdout);
   }
 
@@ -136,15 +145,18 @@ class Training {
     const double rebind_us = masks_ > 0 ? rebinds_us_ / masks_ : 0;
     const std::int64_t compiled_later = context_.counters().kernels_compiled - compiled_first_;
     if (masks_ > 0)
-      std::fputs(fmt::format("new masks: {}, {:.0f} us each for two topologies and six rebinds; kernels compiled since training began: {}\n", masks_,
-                             rebind_us, compiled_later)
+      std::fputs(fmt::format("new masks: {}, {:.0f} us each for two topologies and six rebinds; kernels compiled since "
+                             "training began: {}\n",
+                             masks_, rebind_us, compiled_later)
                      .c_str(),
                  stdout);
     const bool right = reached >= wanted - allowance;
-    std::fputs(fmt::format("{:.2f} ms a step; held-out accuracy: {:.4f} sparse, {:.4f} dense-masked, {:.4f} by chance: {}\n", step_ms, reached,
-                           wanted, 1.0 / static_cast<double>(sizes_.classes), right ? "reached" : "NOT reached")
-                   .c_str(),
-               stdout);
+    std::fputs(
+        fmt::format("{:.2f} ms a step; held-out accuracy: {:.4f} sparse, {:.4f} dense-masked, {:.4f} by chance: {}\n",
+                    step_ms, reached, wanted, 1.0 / static_cast<double>(sizes_.classes),
+                    right ? "reached" : "NOT reached")
+            .c_str(),
+        stdout);
     record_.add_row({{"inputs", sizes_.inputs},
                      {"hidden", sizes_.hidden},
                      {"classes", sizes_.classes},
@@ -186,21 +198,27 @@ int main(int argc, char** argv) {
   using namespace vostok::bench;
   MlpOptions options;
   CLI::App app(
-      "Trains a two-layer perceptron with sparse weights on a generated classification task, beside its dense-masked twin. The exit status is "
+      "Trains a two-layer perceptron with sparse weights on a generated classification task, beside its dense-masked "
+      "twin. The exit status is "
       "0 when its accuracy on samples it has not seen reaches the twin's (less 0.01).",
       "bench_sparse_mlp");
   app.footer(examples);
   add_options(app, options);
   const auto add_size = [&](const char* option, auto& size, const char* what, auto on_gpu, auto on_emulator) {
-    app.add_option(option, size, fmt::format("{} (on a GPU {}, else {})", what, on_gpu, on_emulator))->check(CLI::PositiveNumber);
+    app.add_option(option, size, fmt::format("{} (on a GPU {}, else {})", what, on_gpu, on_emulator))
+        ->check(CLI::PositiveNumber);
   };
   add_size("--inputs", options.inputs, "Inputs of a sample", gpu_sizes.inputs, emulator_sizes.inputs);
   add_size("--hidden", options.hidden, "Hidden units", gpu_sizes.hidden, emulator_sizes.hidden);
   add_size("--classes", options.classes, "Classes", gpu_sizes.classes, emulator_sizes.classes);
-  add_size("--samples", options.samples, "Samples to train on, and as many to test on", gpu_sizes.samples, emulator_sizes.samples);
+  add_size("--samples", options.samples, "Samples to train on, and as many to test on", gpu_sizes.samples,
+           emulator_sizes.samples);
   add_size("--steps", options.steps, "Training steps", gpu_sizes.steps, emulator_sizes.steps);
-  app.add_option("--sparsity", options.sparsity, "Share of zeros in both layers' weights")->capture_default_str()->check(CLI::Range(0.0, 1.0));
-  app.add_option("--regrow", options.regrow, "Prune and regrow the masks after that many steps, again and again; 0: never")
+  app.add_option("--sparsity", options.sparsity, "Share of zeros in both layers' weights")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--regrow", options.regrow,
+                 "Prune and regrow the masks after that many steps, again and again; 0: never")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   app.add_option("--rate", options.rate, "Learning rate")->capture_default_str()->check(CLI::PositiveNumber);

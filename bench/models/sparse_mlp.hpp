@@ -1,5 +1,5 @@
-// A two-layer perceptron with sparse weights through the public API: logits = W2 relu(W1 X + b1) + b2, columns of X are samples.
-// What is element-wise between the products (loss, relu's derivative, steps) is done on the host.
+// A two-layer perceptron with sparse weights through the public API: logits = W2 relu(W1 X + b1) + b2, columns of X are
+// samples. What is element-wise between the products (loss, relu's derivative, steps) is done on the host.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ class DeviceLayer {
       : context_(context),
         device_(context_.state()->session->device()),
         topology_(context_.topology(layer.mask.view())),
-        forward_(context_.plan(Spmm{.n = samples, .epilogue = {.bias = Bias::per_row, .activation = activation}}, topology_)),
+        forward_(context_.plan(Spmm{.n = samples, .epilogue = {.bias = Bias::per_row, .activation = activation}},
+                               topology_)),
         input_gradient_(context_.plan(Spmm{.n = samples, .sparse_transposed = true}, topology_)),
         weight_gradient_(context_.plan(Sddmm{.n = samples}, topology_)),
         weights_(device_, layer.weights),
@@ -50,13 +51,15 @@ class DeviceLayer {
   /// At the `input` and the weights of the last `forward`.
   LayerGradient<float> backward(const std::vector<float>& output_gradient, const Floats& input) {
     output_gradient_.write(output_gradient);
-    run(weight_gradient_, {.lhs = output_gradient_.data(), .rhs = input.data(), .output = weight_gradient_values_.data()});
+    run(weight_gradient_,
+        {.lhs = output_gradient_.data(), .rhs = input.data(), .output = weight_gradient_values_.data()});
     return {.weights = weight_gradient_values_.read(), .bias = row_sums(output_gradient, topology_.rows())};
   }
 
   /// After `backward`.
   std::vector<float> input_gradient() {
-    run(input_gradient_, {.values = weights_.data(), .dense = output_gradient_.data(), .output = input_gradient_values_.data()});
+    run(input_gradient_,
+        {.values = weights_.data(), .dense = output_gradient_.data(), .output = input_gradient_values_.data()});
     return input_gradient_values_.read();
   }
 

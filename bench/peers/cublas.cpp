@@ -13,7 +13,8 @@ namespace vostok::bench {
 namespace cublas {
 
 Api load_api() {
-  const device::cuda::SharedObject library = open_peer_library({"libcublas.so.13", "libcublas.so.12"}, "libcublasLt.so.*");
+  const device::cuda::SharedObject library =
+      open_peer_library({"libcublas.so.13", "libcublas.so.12"}, "libcublasLt.so.*");
   Api api;
 #define VOSTOK_LOAD(symbol, ...) load(library, api.symbol);
   VOSTOK_CUBLAS_FUNCTIONS(VOSTOK_LOAD)
@@ -44,7 +45,8 @@ struct Mode {
 std::vector<Mode> modes(Dtype element) {
   switch (element) {
     case Dtype::f32:
-      return {{"cublas_sgemm", cublas::ComputeType::f32_pedantic, 0}, {"cublas_tf32", cublas::ComputeType::f32_fast_tf32, tf32_tolerance}};
+      return {{"cublas_sgemm", cublas::ComputeType::f32_pedantic, 0},
+              {"cublas_tf32", cublas::ComputeType::f32_fast_tf32, tf32_tolerance}};
     case Dtype::f16: return {{"cublas_f16", cublas::ComputeType::f32, 0}};
     case Dtype::bf16: return {{"cublas_bf16", cublas::ComputeType::f32, 0}};
   }
@@ -77,7 +79,8 @@ class Cublas : public Peer {
     std::vector<PeerRun> runs;
     for (const Mode& mode : modes(operands.element)) {
       runs.push_back(prepare_turns(mode.peer, "gemm", [&] {
-        return turns(mode, operands, weights.dense(), [this](Stream stream, const Product& product) { calls_.multiply(stream, product); });
+        return turns(mode, operands, weights.dense(),
+                     [this](Stream stream, const Product& product) { calls_.multiply(stream, product); });
       }));
       if (operands.n <= few_columns) runs.push_back(column_major(mode, operands, weights));
     }
@@ -88,7 +91,8 @@ class Cublas : public Peer {
     return runs;
   }
 
-  /// The whole dense product, into memory of its own; for verification its elements at the mask are copied to the output.
+  /// The whole dense product, into memory of its own; for verification its elements at the mask are copied to the
+  /// output.
   std::vector<PeerRun> prepare(const SddmmOperands& operands) override {
     std::vector<PeerRun> runs;
     for (const Mode& mode : modes(operands.element)) {
@@ -126,11 +130,12 @@ class Cublas : public Peer {
 
   /// A call for each copy of the weights.
   template <class Multiply>
-  static std::vector<Call> turns(const Mode& mode, const SpmmOperands& operands, const cublas::Weights::Copies& copies, const Multiply& multiply) {
+  static std::vector<Call> turns(const Mode& mode, const SpmmOperands& operands, const cublas::Weights::Copies& copies,
+                                 const Multiply& multiply) {
     std::vector<Call> calls;
     for (const auto& copy : copies)
-      calls.emplace_back(
-          [copy, multiply, product = typed(spmm_product(operands, *copy), mode, operands.element)](Stream stream) { multiply(stream, product); });
+      calls.emplace_back([copy, multiply, product = typed(spmm_product(operands, *copy), mode, operands.element)](
+                             Stream stream) { multiply(stream, product); });
     return calls;
   }
 
@@ -146,7 +151,8 @@ class Cublas : public Peer {
         calls_.multiply_columns(stream, product);
       });
     });
-    if (deliver) run.enqueue_and_deliver = [enqueue = run.enqueue, deliver](Stream stream) { enqueue(stream), deliver(stream); };
+    if (deliver)
+      run.enqueue_and_deliver = [enqueue = run.enqueue, deliver](Stream stream) { enqueue(stream), deliver(stream); };
     return run;
   }
 
@@ -157,10 +163,12 @@ class Cublas : public Peer {
     const auto add = [&](const char* variant, int products) {
       runs.push_back(prepare_turns("cublas_f16x3", variant, [&] {
         auto splitter = std::make_shared<const NumberSplitter>(device_);
-        auto split = std::make_shared<const device::Buffer>(device_, 3 * terms * static_cast<std::int64_t>(sizeof(std::uint16_t)));
+        auto split = std::make_shared<const device::Buffer>(
+            device_, 3 * terms * static_cast<std::int64_t>(sizeof(std::uint16_t)));
         std::vector<Call> turns;
         for (const auto& copy : weights.three_terms())
-          turns.emplace_back([this, splitter, split, copy, operands, terms, k, products, rows = matrix.rows](Stream stream) {
+          turns.emplace_back([this, splitter, split, copy, operands, terms, k, products,
+                              rows = matrix.rows](Stream stream) {
             splitter->enqueue(stream, static_cast<const float*>(operands.dense), terms, split->as<std::uint16_t>());
             // The smallest products come first.
             for (int i = products - 1; i >= 0; --i)
@@ -191,13 +199,16 @@ class Cublas : public Peer {
     std::vector<std::byte> sampled;
     sampled.reserve(static_cast<std::size_t>(mask.nonzeros()) * element_bytes);
     for (std::int64_t row = 0; row < mask.rows; ++row) {
-      for (std::int64_t i = mask.row_offsets[static_cast<std::size_t>(row)]; i < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
-        const auto position = static_cast<std::size_t>(row * mask.cols + mask.column_indices[static_cast<std::size_t>(i)]);
+      for (std::int64_t i = mask.row_offsets[static_cast<std::size_t>(row)];
+           i < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
+        const auto position =
+            static_cast<std::size_t>(row * mask.cols + mask.column_indices[static_cast<std::size_t>(i)]);
         const std::span element(product.data() + position * element_bytes, element_bytes);
         sampled.insert(sampled.end(), element.begin(), element.end());
       }
     }
-    if (!sampled.empty()) device_.copy_to_device(operands.output, sampled.data(), static_cast<std::int64_t>(sampled.size()));
+    if (!sampled.empty())
+      device_.copy_to_device(operands.output, sampled.data(), static_cast<std::int64_t>(sampled.size()));
   }
 
   device::Device& device_;
@@ -208,6 +219,8 @@ class Cublas : public Peer {
 
 std::shared_ptr<Peer> open_cublas(device::Device& device) { return make_cublas(device, cublas::load_api()); }
 
-std::shared_ptr<Peer> make_cublas(device::Device& device, const cublas::Api& api) { return std::make_shared<Cublas>(device, api); }
+std::shared_ptr<Peer> make_cublas(device::Device& device, const cublas::Api& api) {
+  return std::make_shared<Cublas>(device, api);
+}
 
 }  // namespace vostok::bench

@@ -20,15 +20,16 @@ enum class DataType : int { f32 = 0, f16 = 2, bf16 = 14 };
 enum class ComputeType : int { f32 = 68, f32_pedantic = 69, f32_fast_tf32 = 77 };
 enum class Algorithm : int { automatic = -1 };
 
-#define VOSTOK_CUBLAS_FUNCTIONS(FUNCTION)                                                                                                       \
-  FUNCTION(cublasCreate_v2, Status, Handle*)                                                                                                    \
-  FUNCTION(cublasDestroy_v2, Status, Handle)                                                                                                    \
-  FUNCTION(cublasGetVersion_v2, Status, Handle, int*)                                                                                           \
-  FUNCTION(cublasGetStatusString, const char*, Status)                                                                                          \
-  FUNCTION(cublasSetStream_v2, Status, Handle, StreamHandle)                                                                                    \
-  FUNCTION(cublasSetWorkspace_v2, Status, Handle, void*, std::size_t)                                                                           \
-  FUNCTION(cublasGemmEx_64, Status, Handle, Operation, Operation, std::int64_t, std::int64_t, std::int64_t, const void*, const void*, DataType, \
-           std::int64_t, const void*, DataType, std::int64_t, const void*, void*, DataType, std::int64_t, ComputeType, Algorithm)
+#define VOSTOK_CUBLAS_FUNCTIONS(FUNCTION)                                                                             \
+  FUNCTION(cublasCreate_v2, Status, Handle*)                                                                          \
+  FUNCTION(cublasDestroy_v2, Status, Handle)                                                                          \
+  FUNCTION(cublasGetVersion_v2, Status, Handle, int*)                                                                 \
+  FUNCTION(cublasGetStatusString, const char*, Status)                                                                \
+  FUNCTION(cublasSetStream_v2, Status, Handle, StreamHandle)                                                          \
+  FUNCTION(cublasSetWorkspace_v2, Status, Handle, void*, std::size_t)                                                 \
+  FUNCTION(cublasGemmEx_64, Status, Handle, Operation, Operation, std::int64_t, std::int64_t, std::int64_t,           \
+           const void*, const void*, DataType, std::int64_t, const void*, DataType, std::int64_t, const void*, void*, \
+           DataType, std::int64_t, ComputeType, Algorithm)
 
 /// The table of functions; members carry the exported names.
 struct Api {

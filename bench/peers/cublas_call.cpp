@@ -15,7 +15,9 @@ Operation turned(Operation operation) { return operation == Operation::none ? Op
 
 }  // namespace
 
-Calls::Calls(device::Device& device, const Api& api) : api_(api), workspace_(device, workspace_bytes) { require(api_.cublasCreate_v2, &handle_); }
+Calls::Calls(device::Device& device, const Api& api) : api_(api), workspace_(device, workspace_bytes) {
+  require(api_.cublasCreate_v2, &handle_);
+}
 
 Calls::~Calls() { api_.cublasDestroy_v2(handle_); }
 
@@ -28,17 +30,19 @@ std::string Calls::version() const {
 void Calls::multiply(Stream stream, const Product& product) const {
   prepare(stream);
   const Operand &first = product.right, &second = product.left;
-  require(api_.cublasGemmEx_64, handle_, first.operation, second.operation, product.columns, product.rows, product.inner, &one, first.data,
-          product.input_type, first.row_length, second.data, product.input_type, second.row_length, product.accumulate ? &one : &zero, product.output,
-          product.output_type, product.columns, product.compute, Algorithm::automatic);
+  require(api_.cublasGemmEx_64, handle_, first.operation, second.operation, product.columns, product.rows,
+          product.inner, &one, first.data, product.input_type, first.row_length, second.data, product.input_type,
+          second.row_length, product.accumulate ? &one : &zero, product.output, product.output_type, product.columns,
+          product.compute, Algorithm::automatic);
 }
 
 void Calls::multiply_columns(Stream stream, const Product& product) const {
   prepare(stream);
   const Operand &first = product.left, &second = product.right;
-  require(api_.cublasGemmEx_64, handle_, turned(first.operation), Operation::none, product.rows, product.columns, product.inner, &one, first.data,
-          product.input_type, first.row_length, second.data, product.input_type, product.inner, product.accumulate ? &one : &zero, product.output,
-          product.output_type, product.rows, product.compute, Algorithm::automatic);
+  require(api_.cublasGemmEx_64, handle_, turned(first.operation), Operation::none, product.rows, product.columns,
+          product.inner, &one, first.data, product.input_type, first.row_length, second.data, product.input_type,
+          product.inner, product.accumulate ? &one : &zero, product.output, product.output_type, product.rows,
+          product.compute, Algorithm::automatic);
 }
 
 template <class... Parameters, class... Arguments>

@@ -42,7 +42,8 @@ class Calls {
   std::string version() const;
   /// As the column-major C^T = right^T left^T: the right operand comes first. Errors: device_failure.
   void multiply(Stream stream, const Product& product) const;
-  /// The same with the right operand, which must not be turned, and the output column-major: C = left right. Errors: device_failure.
+  /// The same with the right operand, which must not be turned, and the output column-major: C = left right. Errors:
+  /// device_failure.
   void multiply_columns(Stream stream, const Product& product) const;
 
  private:

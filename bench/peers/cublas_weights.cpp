@@ -17,10 +17,12 @@ std::vector<Weights::Nonzero> Weights::added_up(const sparse::Csr& matrix, const
   all.reserve(values.size());
   for (std::int64_t row = 0; row < matrix.rows; ++row) {
     const auto first = static_cast<std::ptrdiff_t>(all.size());
-    for (std::int64_t i = matrix.row_offsets[static_cast<std::size_t>(row)]; i < matrix.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
+    for (std::int64_t i = matrix.row_offsets[static_cast<std::size_t>(row)];
+         i < matrix.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
       all.push_back({row, matrix.column_indices[static_cast<std::size_t>(i)], values[static_cast<std::size_t>(i)]});
     const auto by_column = [](const Nonzero& a, const Nonzero& b) { return a.column < b.column; };
-    if (!std::is_sorted(all.begin() + first, all.end(), by_column)) std::stable_sort(all.begin() + first, all.end(), by_column);
+    if (!std::is_sorted(all.begin() + first, all.end(), by_column))
+      std::stable_sort(all.begin() + first, all.end(), by_column);
     auto last = all.begin() + first;
     for (auto next = last; next != all.end(); ++next) {
       if (next == last) continue;
@@ -56,7 +58,8 @@ std::vector<std::byte> Weights::scatter(Dtype type, const std::vector<Nonzero>& 
   const sparse::Csr& matrix = *operands_.matrix.host;
   const std::int64_t element_bytes = size_of(type);
   std::vector<float> values(nonzeros.size());
-  std::transform(nonzeros.begin(), nonzeros.end(), values.begin(), [](const Nonzero& nonzero) { return nonzero.value; });
+  std::transform(nonzeros.begin(), nonzeros.end(), values.begin(),
+                 [](const Nonzero& nonzero) { return nonzero.value; });
   const std::vector<std::byte> stored = sparse::to_storage(type, values);
   std::vector<std::byte> bytes(static_cast<std::size_t>(matrix.rows * width * matrix.cols * element_bytes));
   for (std::size_t i = 0; i < nonzeros.size(); ++i) {

@@ -26,13 +26,15 @@ class Weights {
 
   /// Row-major [rows, cols] of the operands' type. Errors: unsupported (too large), out_of_memory.
   const Copies& dense();
-  /// Row-major [rows, 3 cols] in f16: hi, hi again, and lo, where hi is the f16 next to a value and lo what it lacks. Errors: as above.
+  /// Row-major [rows, 3 cols] in f16: hi, hi again, and lo, where hi is the f16 next to a value and lo what it lacks.
+  /// Errors: as above.
   const Copies& three_terms();
 
  private:
   const std::vector<Nonzero>& nonzeros();
   /// [rows, width * cols] with the nonzeros in those of its `width` parts that `places` names, and zeros elsewhere.
-  std::vector<std::byte> scatter(Dtype type, const std::vector<Nonzero>& nonzeros, std::int64_t width, const std::vector<std::int64_t>& places) const;
+  std::vector<std::byte> scatter(Dtype type, const std::vector<Nonzero>& nonzeros, std::int64_t width,
+                                 const std::vector<std::int64_t>& places) const;
   Copies upload(const std::vector<std::byte>& bytes) const;
 
   device::Device& device_;

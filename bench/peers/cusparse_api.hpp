@@ -1,4 +1,5 @@
-// What is used of cuSPARSE's generic API (12.0 and later), declared here. A test compares it with cusparse.h where that is found.
+// What is used of cuSPARSE's generic API (12.0 and later), declared here. A test compares it with cusparse.h where that
+// is found.
 #pragma once
 
 #include <cstddef>
@@ -24,29 +25,30 @@ enum class DataType : int { f32 = 0, f16 = 2, bf16 = 14 };
 enum class SpmmAlgorithm : int { csr_alg1 = 4, csr_alg2 = 6, csr_alg3 = 12 };
 enum class SddmmAlgorithm : int { automatic = 0 };
 
-#define VOSTOK_CUSPARSE_FUNCTIONS(FUNCTION)                                                                                                          \
-  FUNCTION(cusparseCreate, Status, Handle*)                                                                                                          \
-  FUNCTION(cusparseDestroy, Status, Handle)                                                                                                          \
-  FUNCTION(cusparseGetVersion, Status, Handle, int*)                                                                                                 \
-  FUNCTION(cusparseGetErrorString, const char*, Status)                                                                                              \
-  FUNCTION(cusparseSetStream, Status, Handle, StreamHandle)                                                                                          \
-  FUNCTION(cusparseCreateCsr, Status, SparseMatrix*, std::int64_t, std::int64_t, std::int64_t, void*, void*, void*, IndexWidth, IndexWidth,          \
-           IndexBase, DataType)                                                                                                                      \
-  FUNCTION(cusparseDestroySpMat, Status, const void*)                                                                                                \
-  FUNCTION(cusparseCreateDnMat, Status, DenseMatrix*, std::int64_t, std::int64_t, std::int64_t, void*, DataType, Order)                              \
-  FUNCTION(cusparseDestroyDnMat, Status, const void*)                                                                                                \
-  FUNCTION(cusparseSpMM_bufferSize, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, DenseMatrix, DataType, \
-           SpmmAlgorithm, std::size_t*)                                                                                                              \
-  FUNCTION(cusparseSpMM_preprocess, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, DenseMatrix, DataType, \
-           SpmmAlgorithm, void*)                                                                                                                     \
-  FUNCTION(cusparseSpMM, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, DenseMatrix, DataType,            \
-           SpmmAlgorithm, void*)                                                                                                                     \
-  FUNCTION(cusparseSDDMM_bufferSize, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, SparseMatrix,         \
-           DataType, SddmmAlgorithm, std::size_t*)                                                                                                   \
-  FUNCTION(cusparseSDDMM_preprocess, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, SparseMatrix,         \
-           DataType, SddmmAlgorithm, void*)                                                                                                          \
-  FUNCTION(cusparseSDDMM, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, SparseMatrix, DataType,          \
-           SddmmAlgorithm, void*)
+#define VOSTOK_CUSPARSE_FUNCTIONS(FUNCTION)                                                                         \
+  FUNCTION(cusparseCreate, Status, Handle*)                                                                         \
+  FUNCTION(cusparseDestroy, Status, Handle)                                                                         \
+  FUNCTION(cusparseGetVersion, Status, Handle, int*)                                                                \
+  FUNCTION(cusparseGetErrorString, const char*, Status)                                                             \
+  FUNCTION(cusparseSetStream, Status, Handle, StreamHandle)                                                         \
+  FUNCTION(cusparseCreateCsr, Status, SparseMatrix*, std::int64_t, std::int64_t, std::int64_t, void*, void*, void*, \
+           IndexWidth, IndexWidth, IndexBase, DataType)                                                             \
+  FUNCTION(cusparseDestroySpMat, Status, const void*)                                                               \
+  FUNCTION(cusparseCreateDnMat, Status, DenseMatrix*, std::int64_t, std::int64_t, std::int64_t, void*, DataType,    \
+           Order)                                                                                                   \
+  FUNCTION(cusparseDestroyDnMat, Status, const void*)                                                               \
+  FUNCTION(cusparseSpMM_bufferSize, Status, Handle, Operation, Operation, const void*, const void*, const void*,    \
+           const void*, DenseMatrix, DataType, SpmmAlgorithm, std::size_t*)                                         \
+  FUNCTION(cusparseSpMM_preprocess, Status, Handle, Operation, Operation, const void*, const void*, const void*,    \
+           const void*, DenseMatrix, DataType, SpmmAlgorithm, void*)                                                \
+  FUNCTION(cusparseSpMM, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*,  \
+           DenseMatrix, DataType, SpmmAlgorithm, void*)                                                             \
+  FUNCTION(cusparseSDDMM_bufferSize, Status, Handle, Operation, Operation, const void*, const void*, const void*,   \
+           const void*, SparseMatrix, DataType, SddmmAlgorithm, std::size_t*)                                       \
+  FUNCTION(cusparseSDDMM_preprocess, Status, Handle, Operation, Operation, const void*, const void*, const void*,   \
+           const void*, SparseMatrix, DataType, SddmmAlgorithm, void*)                                              \
+  FUNCTION(cusparseSDDMM, Status, Handle, Operation, Operation, const void*, const void*, const void*, const void*, \
+           SparseMatrix, DataType, SddmmAlgorithm, void*)
 
 /// The table of functions; members carry the exported names.
 struct Api {

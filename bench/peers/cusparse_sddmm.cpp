@@ -29,8 +29,8 @@ class SampledProduct {
  private:
   template <class Function, class Last>
   Status call(const Function& function, Last last) const {
-    return function(handle_, Operation::non_transpose, Operation::transpose, &one, lhs_.get(), rhs_.get(), &zero, output_.get(), DataType::f32,
-                    SddmmAlgorithm::automatic, last);
+    return function(handle_, Operation::non_transpose, Operation::transpose, &one, lhs_.get(), rhs_.get(), &zero,
+                    output_.get(), DataType::f32, SddmmAlgorithm::automatic, last);
   }
 
   const Api& api_;
@@ -43,13 +43,15 @@ class SampledProduct {
 
 }  // namespace
 
-std::vector<PeerRun> prepare_sddmm(device::Device& device, const Api& api, Handle handle, const SddmmOperands& operands) {
+std::vector<PeerRun> prepare_sddmm(device::Device& device, const Api& api, Handle handle,
+                                   const SddmmOperands& operands) {
   PeerRun run = prepare_run("cusparse", "preprocessed", [&] {
     if (operands.element == Dtype::bf16) fail(ErrorCode::unsupported, "cannot run cuSPARSE: its SDDMM has no bf16");
     auto product = std::make_shared<const SampledProduct>(device, api, handle, operands);
     return [product](Stream stream) { product->enqueue(stream); };
   });
-  // Whether an output that is scaled by zero is read is not documented: poison is cleared before the output is verified.
+  // Whether an output that is scaled by zero is read is not documented: poison is cleared before the output is
+  // verified.
   const std::int64_t output_bytes = operands.mask.host->nonzeros() * size_of(operands.element);
   run.enqueue_and_deliver = [&device, enqueue = run.enqueue, output = operands.output, output_bytes](Stream stream) {
     device.fill(stream, output, 0, output_bytes);

@@ -5,6 +5,7 @@
 namespace vostok::bench::cusparse {
 
 /// The one algorithm there is, with its preprocessing done. cuSPARSE has no bf16 here: the run fails and says so.
-std::vector<PeerRun> prepare_sddmm(device::Device& device, const Api& api, Handle handle, const SddmmOperands& operands);
+std::vector<PeerRun> prepare_sddmm(device::Device& device, const Api& api, Handle handle,
+                                   const SddmmOperands& operands);
 
 }  // namespace vostok::bench::cusparse

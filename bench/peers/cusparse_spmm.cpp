@@ -32,8 +32,10 @@ std::vector<std::shared_ptr<const Copy>> copies_of_matrix(device::Device& device
       device.copy_to_device(buffer.data(), content.data(), bytes);
       return buffer.data();
     };
-    copy.operands.matrix.row_offsets = static_cast<const std::int32_t*>(duplicate(operands.matrix.row_offsets, offsets_bytes));
-    copy.operands.matrix.column_indices = static_cast<const std::int32_t*>(duplicate(operands.matrix.column_indices, columns_bytes));
+    copy.operands.matrix.row_offsets =
+        static_cast<const std::int32_t*>(duplicate(operands.matrix.row_offsets, offsets_bytes));
+    copy.operands.matrix.column_indices =
+        static_cast<const std::int32_t*>(duplicate(operands.matrix.column_indices, columns_bytes));
     copy.operands.values = duplicate(operands.values, values_bytes);
     copies.push_back(std::make_shared<const Copy>(std::move(copy)));
   }
@@ -43,7 +45,8 @@ std::vector<std::shared_ptr<const Copy>> copies_of_matrix(device::Device& device
 /// The descriptors and the scratch memory of one algorithm. An algorithm's preprocessing belongs to its own descriptor.
 class SparseProduct {
  public:
-  SparseProduct(device::Device& device, const Api& api, Handle handle, const SpmmOperands& operands, SpmmAlgorithm algorithm)
+  SparseProduct(device::Device& device, const Api& api, Handle handle, const SpmmOperands& operands,
+                SpmmAlgorithm algorithm)
       : api_(api),
         handle_(handle),
         algorithm_(algorithm),
@@ -67,13 +70,17 @@ class SparseProduct {
   }
 
  private:
-  static std::int64_t inner(const SpmmOperands& operands) { return operands.transposed ? operands.matrix.host->rows : operands.matrix.host->cols; }
-  static std::int64_t outer(const SpmmOperands& operands) { return operands.transposed ? operands.matrix.host->cols : operands.matrix.host->rows; }
+  static std::int64_t inner(const SpmmOperands& operands) {
+    return operands.transposed ? operands.matrix.host->rows : operands.matrix.host->cols;
+  }
+  static std::int64_t outer(const SpmmOperands& operands) {
+    return operands.transposed ? operands.matrix.host->cols : operands.matrix.host->rows;
+  }
 
   template <class Function, class Last>
   Status call(const Function& function, Last last) const {
-    return function(handle_, operation_, Operation::non_transpose, &one, sparse_.get(), dense_.get(), &zero, output_.get(), DataType::f32, algorithm_,
-                    last);
+    return function(handle_, operation_, Operation::non_transpose, &one, sparse_.get(), dense_.get(), &zero,
+                    output_.get(), DataType::f32, algorithm_, last);
   }
 
   const Api& api_;
@@ -89,8 +96,9 @@ class SparseProduct {
 }  // namespace
 
 std::vector<PeerRun> prepare_spmm(device::Device& device, const Api& api, Handle handle, const SpmmOperands& operands) {
-  constexpr std::pair<const char*, SpmmAlgorithm> algorithms[] = {
-      {"csr_alg1", SpmmAlgorithm::csr_alg1}, {"csr_alg2", SpmmAlgorithm::csr_alg2}, {"csr_alg3", SpmmAlgorithm::csr_alg3}};
+  constexpr std::pair<const char*, SpmmAlgorithm> algorithms[] = {{"csr_alg1", SpmmAlgorithm::csr_alg1},
+                                                                  {"csr_alg2", SpmmAlgorithm::csr_alg2},
+                                                                  {"csr_alg3", SpmmAlgorithm::csr_alg3}};
   std::vector<PeerRun> runs;
   std::vector<std::shared_ptr<const Copy>> copies;  // all algorithms read the same
   for (const auto& [variant, algorithm] : algorithms) {

@@ -16,7 +16,8 @@ std::vector<std::string> toolkit_folders() {
   std::vector<std::string> folders;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const auto root = environment(variable)) folders.push_back(device::cuda::literal_pattern(*root) + "/lib64");
-  for (const char* pattern : {"/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib"}) folders.emplace_back(pattern);
+  for (const char* pattern : {"/usr/local/cuda*/lib64", "/usr/local/cuda*/targets/*/lib"})
+    folders.emplace_back(pattern);
   return folders;
 }
 
@@ -36,8 +37,8 @@ SharedObject open_peer_library(const std::vector<std::string>& names, const std:
     for (const std::string& name : names) {
       for (const std::filesystem::path& file : device::cuda::matching_files(folder + "/" + name)) {
         // The loader would look for the companion in its own places: one that is loaded already is taken instead.
-        for (const std::filesystem::path& beside :
-             device::cuda::matching_files(device::cuda::literal_pattern(file.parent_path().string()) + "/" + companion)) {
+        for (const std::filesystem::path& beside : device::cuda::matching_files(
+                 device::cuda::literal_pattern(file.parent_path().string()) + "/" + companion)) {
           std::string ignored;
           SharedObject::open(beside.string(), &ignored);
         }

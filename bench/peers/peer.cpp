@@ -28,11 +28,13 @@ std::vector<PeerFinding> find_peers(device::Device& device) {
   return findings;
 }
 
-PeerRun prepare_run(std::string peer, std::string variant, const std::function<std::function<void(Stream)>()>& prepare) {
+PeerRun prepare_run(std::string peer, std::string variant,
+                    const std::function<std::function<void(Stream)>()>& prepare) {
   return prepare_turns(std::move(peer), std::move(variant), [&] { return std::vector{prepare()}; });
 }
 
-PeerRun prepare_turns(std::string peer, std::string variant, const std::function<std::vector<std::function<void(Stream)>>()>& prepare) {
+PeerRun prepare_turns(std::string peer, std::string variant,
+                      const std::function<std::vector<std::function<void(Stream)>>()>& prepare) {
   PeerRun run{.peer = std::move(peer), .variant = std::move(variant)};
   try {
     std::vector<std::function<void(Stream)>> calls = prepare();

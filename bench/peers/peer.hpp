@@ -22,7 +22,8 @@ struct PeerMatrix {
   const std::int32_t* column_indices = nullptr;
 };
 
-/// One SpMM, C[m,n] = A[m,k] B[k,n], or C[k,n] = A^T B[m,n]: everything of one type, dense operands row-major and packed.
+/// One SpMM, C[m,n] = A[m,k] B[k,n], or C[k,n] = A^T B[m,n]: everything of one type, dense operands row-major and
+/// packed.
 struct SpmmOperands {
   PeerMatrix matrix = {};
   std::int64_t n = 0;
@@ -76,12 +77,14 @@ struct PeerFinding {
   std::string absent = {};
 };
 
-/// cuSPARSE and cuBLAS, where this machine has them. The device's context must be current on this thread, now and while the peers are used.
+/// cuSPARSE and cuBLAS, where this machine has them. The device's context must be current on this thread, now and while
+/// the peers are used.
 std::vector<PeerFinding> find_peers(device::Device& device);
 
 /// Runs `prepare`; what it throws becomes the run's failure.
 PeerRun prepare_run(std::string peer, std::string variant, const std::function<std::function<void(Stream)>()>& prepare);
 /// The same with a call for each copy of the weights, to be made in turn.
-PeerRun prepare_turns(std::string peer, std::string variant, const std::function<std::vector<std::function<void(Stream)>>()>& prepare);
+PeerRun prepare_turns(std::string peer, std::string variant,
+                      const std::function<std::vector<std::function<void(Stream)>>()>& prepare);
 
 }  // namespace vostok::bench

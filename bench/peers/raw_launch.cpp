@@ -5,8 +5,11 @@
 
 namespace vostok::bench {
 
-RawLaunch::RawLaunch(const device::cuda::Driver& driver, const SpmmPlan& plan, const SpmmArguments& arguments, Stream stream) : driver_(driver) {
-  if (plan.state()->choices.empty()) fail(ErrorCode::invalid_argument, "cannot launch a plan's kernel: the plan has none");
+RawLaunch::RawLaunch(const device::cuda::Driver& driver, const SpmmPlan& plan, const SpmmArguments& arguments,
+                     Stream stream)
+    : driver_(driver) {
+  if (plan.state()->choices.empty())
+    fail(ErrorCode::invalid_argument, "cannot launch a plan's kernel: the plan has none");
   const ops::Launch& launch = plan.state()->choices.back().launches.front();
   SpmmArguments call = arguments;
   call.n = plan.problem().n;

@@ -10,7 +10,8 @@
 
 namespace vostok::bench {
 
-/// The launch of a plan for one n, bound to its operands. Its plan, driver and context must outlive it, and the context be current.
+/// The launch of a plan for one n, bound to its operands. Its plan, driver and context must outlive it, and the context
+/// be current.
 class RawLaunch {
  public:
   /// Errors: invalid_argument (the plan launches nothing).
@@ -21,7 +22,8 @@ class RawLaunch {
   /// cuLaunchKernelEx and a comparison of what it returns.
   void operator()() const {
     const device::cuda::Result result = driver_.cuLaunchKernelEx(&config_, function_, parameters_, nullptr);
-    if (result != device::cuda::Result::success) driver_.fail_call("launch a kernel", driver_.cuLaunchKernelEx.name, result);
+    if (result != device::cuda::Result::success)
+      driver_.fail_call("launch a kernel", driver_.cuLaunchKernelEx.name, result);
   }
 
  private:

@@ -9,7 +9,8 @@ int copies_of(std::int64_t rotated_bytes, std::int64_t bytes) {
   if (rotated_bytes == 0) return 1;
   const std::int64_t copies = tune::copies_past(rotated_bytes, bytes);
   if (copies > most)
-    fail(ErrorCode::unsupported, "cannot rotate weights: it takes {} copies of {} bytes to pass {}, and {} are the most", copies, bytes,
+    fail(ErrorCode::unsupported,
+         "cannot rotate weights: it takes {} copies of {} bytes to pass {}, and {} are the most", copies, bytes,
          rotated_bytes, most);
   return static_cast<int>(copies);
 }

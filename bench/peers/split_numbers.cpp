@@ -66,17 +66,21 @@ device::Source NumberSplitter::source(const std::string& architecture, int numbe
 }
 
 NumberSplitter::NumberSplitter(device::Device& device) : device_(device) {
-  for (const int numbers : {1, numbers_a_load}) kernels_.push_back(device.load(device.compiler().compile(source(device.architecture(), numbers)), 0));
+  for (const int numbers : {1, numbers_a_load})
+    kernels_.push_back(device.load(device.compiler().compile(source(device.architecture(), numbers)), 0));
 }
 
 void NumberSplitter::enqueue(Stream stream, const float* source, std::int64_t count, std::uint16_t* target) const {
-  const bool whole = count % numbers_a_load == 0 && reinterpret_cast<std::uintptr_t>(source) % sizeof(float[numbers_a_load]) == 0;
+  const bool whole =
+      count % numbers_a_load == 0 && reinterpret_cast<std::uintptr_t>(source) % sizeof(float[numbers_a_load]) == 0;
   const std::int64_t loads = whole ? count / numbers_a_load : count;
   constexpr std::int64_t blocks_a_multiprocessor = 8;
-  const std::int64_t blocks = std::min<std::int64_t>(ceil_div(loads, threads), blocks_a_multiprocessor * device_.info().multiprocessors);
+  const std::int64_t blocks =
+      std::min<std::int64_t>(ceil_div(loads, threads), blocks_a_multiprocessor * device_.info().multiprocessors);
   if (blocks == 0) return;
   const SplitArgs args{.source = source, .target = target, .count = count};
-  device_.launch(stream, *kernels_[whole ? 1 : 0], {.grid = {.x = static_cast<unsigned>(blocks)}, .block = {.x = threads}}, &args, sizeof(args));
+  device_.launch(stream, *kernels_[whole ? 1 : 0],
+                 {.grid = {.x = static_cast<unsigned>(blocks)}, .block = {.x = threads}}, &args, sizeof(args));
 }
 
 }  // namespace vostok::bench

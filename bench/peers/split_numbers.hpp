@@ -18,7 +18,8 @@ class NumberSplitter {
   /// `numbers` at a time: 1 or 4.
   static device::Source source(const std::string& architecture, int numbers);
 
-  /// Queues target[i] = target[2 count + i] = hi, the f16 next to source[i], and target[count + i] = f16(source[i] - hi).
+  /// Queues target[i] = target[2 count + i] = hi, the f16 next to source[i], and target[count + i] = f16(source[i] -
+  /// hi).
   void enqueue(Stream stream, const float* source, std::int64_t count, std::uint16_t* target) const;
 
  private:

@@ -1,4 +1,5 @@
-// Attention whose score matrix is sparse: softmax(scale * Q K^T, at the mask) V, for a batch of heads that share the mask.
+// Attention whose score matrix is sparse: softmax(scale * Q K^T, at the mask) V, for a batch of heads that share the
+// mask.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,7 @@ struct AttentionBackwardArguments {
   const void* value = nullptr;
   const void* output_gradient = nullptr;  ///< laid out as the output
   const void* saved = nullptr;            ///< of the forward pass
-  void* query_gradient = nullptr;         ///< laid out as the queries; gradients share no element with one another or an input
+  void* query_gradient = nullptr;  ///< laid out as the queries; gradients share no element with one another or an input
   void* key_gradient = nullptr;
   void* value_gradient = nullptr;
   float scale = 0;

@@ -26,7 +26,8 @@ namespace vostok {
 class Allocator {
  public:
   virtual ~Allocator() = default;
-  virtual void* allocate(std::int64_t bytes) = 0;   ///< 256-byte aligned, which is checked; nullptr when there is none left
+  virtual void* allocate(
+      std::int64_t bytes) = 0;  ///< 256-byte aligned, which is checked; nullptr when there is none left
   virtual void release(void* memory) noexcept = 0;  ///< no queued work uses it any more
 };
 
@@ -34,16 +35,19 @@ enum class LogLevel { info, warning };
 
 /// Where tuned choices and compiled kernels are kept.
 struct CacheOptions {
-  bool enabled = true;                               ///< false: memory only
-  std::optional<std::filesystem::path> folder = {};  ///< default: VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok, HOME/.cache/vostok
+  bool enabled = true;  ///< false: memory only
+  std::optional<std::filesystem::path> folder =
+      {};  ///< default: VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok, HOME/.cache/vostok
   /// Further cache files, or folders of them, searched after `folder`; the first match wins. Their rows are always
   /// read. Their kernels are used only if nobody but root and this user can have written the file, or if it is signed
   /// (trusted_keys; cache/README.md).
   std::vector<std::filesystem::path> read_only = {};
-  bool environment = true;                                ///< search the files named by VOSTOK_READ_ONLY_CACHE (separated by colons) after those
-  bool allow_network_folder = false;                      ///< write to a cache folder on a network file system
-  std::optional<std::filesystem::path> shipped = {};      ///< folder of the files that come with the library; default: share/vostok of its prefix
-  std::int64_t max_code_bytes = std::int64_t{512} << 20;  ///< bound on the user's code.db; the longest unused kernels go first
+  bool environment = true;  ///< search the files named by VOSTOK_READ_ONLY_CACHE (separated by colons) after those
+  bool allow_network_folder = false;  ///< write to a cache folder on a network file system
+  std::optional<std::filesystem::path> shipped =
+      {};  ///< folder of the files that come with the library; default: share/vostok of its prefix
+  std::int64_t max_code_bytes = std::int64_t{512}
+                                << 20;  ///< bound on the user's code.db; the longest unused kernels go first
   /// Ed25519 public keys, as digits or a file (`vostok cache keygen`). If there are any, kernels of read-only and
   /// shipped files are used only if one of the keys made FILE.sig, wherever the file lies. Such a file is read into
   /// memory whole, 512 MiB at most.
@@ -53,8 +57,10 @@ struct CacheOptions {
 
 /// Where efforts quick and full run machine code that has not passed verification before.
 enum class FirstRun {
-  worker,       ///< in a process of its own (`vostok tune-worker`), which is ended if the code hangs, faults or corrupts memory
-  this_process  ///< in this process: for benchmarks and tests that can lose the context. Outputs are verified only at the end of the race
+  worker,  ///< in a process of its own (`vostok tune-worker`), which is ended if the code hangs, faults or corrupts
+           ///< memory
+  this_process  ///< in this process: for benchmarks and tests that can lose the context. Outputs are verified only at
+                ///< the end of the race
 };
 
 /// How efforts quick and full run code that was never verified.
@@ -63,8 +69,8 @@ struct WorkerOptions {
   /// The tool. Default: VOSTOK_TOOL, else `vostok` from an absolute folder of PATH, if that is not this program. Both
   /// variables are ignored if privileges are raised. Without a tool such code is not tried, and explain() says so.
   std::optional<std::filesystem::path> tool = {};
-  /// A candidate that gives no answer within this time counts as hung; choices in use, and defaults that may win, get ten
-  /// times as long. Time during which the worker is stopped, or this process does not run, does not count.
+  /// A candidate that gives no answer within this time counts as hung; choices in use, and defaults that may win, get
+  /// ten times as long. Time during which the worker is stopped, or this process does not run, does not count.
   double timeout_seconds = 30;
 };
 
@@ -100,13 +106,16 @@ struct Options {
 
 struct PlanOptions {
   Effort effort = Effort::cached;
-  Stream stream = nullptr;     ///< checked for capture; the plan is ready for any stream
-  double budget_seconds = 30;  ///< for quick and full: no new measurement starts after this time. All choices of a plan share it
-  std::uint64_t seed = 1;      ///< of the tuner's operands and order
-  std::string family = {};     ///< considers only this kernel family (Explanation::family); empty: all. Its choices are stored separately
+  Stream stream = nullptr;  ///< checked for capture; the plan is ready for any stream
+  double budget_seconds =
+      30;  ///< for quick and full: no new measurement starts after this time. All choices of a plan share it
+  std::uint64_t seed = 1;  ///< of the tuner's operands and order
+  std::string family =
+      {};  ///< considers only this kernel family (Explanation::family); empty: all. Its choices are stored separately
   std::function<void(const std::string&)> progress = {};  ///< one line at a time, with the time left
-  Policy policy = Policy::warm;                           ///< which choices are looked up, and what quick and full measure
-  std::function<bool()> stop = {};  ///< polled between measurements: true ends tuning as the budget does, and keeps what was measured
+  Policy policy = Policy::warm;  ///< which choices are looked up, and what quick and full measure
+  std::function<bool()> stop =
+      {};  ///< polled between measurements: true ends tuning as the budget does, and keeps what was measured
   /// Lets a call start while the preceding kernel on the stream ends, if that kernel allows it, as this library's do
   /// (programmatic dependent launch, sm_90). The call waits before it reads or writes what any kernel may have written.
   /// false: it starts afterwards.
@@ -159,13 +168,14 @@ class Context {
   explicit Context(const Options& options);
 
   /// Copies and validates a CSR structure; ready for any stream on return. Arrays in device memory are read behind the
-  /// work queued so far on `stream`; with nullptr they must be complete (legacy_stream waits for the legacy stream's work).
-  /// Errors: invalid_topology (names row and value), invalid_argument, unsupported, capture_active, out_of_memory.
+  /// work queued so far on `stream`; with nullptr they must be complete (legacy_stream waits for the legacy stream's
+  /// work). Errors: invalid_topology (names row and value), invalid_argument, unsupported, capture_active,
+  /// out_of_memory.
   Topology topology(const CsrView& csr, Stream stream = nullptr) const;
 
-  /// Decides, compiles and loads. Spmm, Sddmm, Softmax, SoftmaxBackward, SparseAttention and SparseAttentionBackward are planned with
-  /// a topology; DepthwiseConvolution, BiasActivation and Im2col without.
-  /// Errors: invalid_argument, unsupported, wrong_device, capture_active, no_compiler, missing_kernel, missing_choice, out_of_memory.
+  /// Decides, compiles and loads. Spmm, Sddmm, Softmax, SoftmaxBackward, SparseAttention and SparseAttentionBackward
+  /// are planned with a topology; DepthwiseConvolution, BiasActivation and Im2col without. Errors: invalid_argument,
+  /// unsupported, wrong_device, capture_active, no_compiler, missing_kernel, missing_choice, out_of_memory.
   template <class Problem>
     requires Problem::masked
   Plan<Problem> plan(const Problem& problem, const Topology& topology, const PlanOptions& options = {}) const;
@@ -177,7 +187,8 @@ class Context {
   /// topology's forms derived. Problems are planned in parallel (Options::compile_threads), so that their kernels
   /// compile in parallel, but one at a time if effort quick or full measures. The result has an entry for each problem:
   /// nothing, or why it cannot be planned. Errors: capture_active.
-  std::vector<std::optional<Error>> prepare(std::span<const Preparation> problems, const PlanOptions& options = {}) const;
+  std::vector<std::optional<Error>> prepare(std::span<const Preparation> problems,
+                                            const PlanOptions& options = {}) const;
 
   /// Loads packed values as PackedValues::save wrote them, for the topology that they were packed for or one of the
   /// same structure. Bytes of unknown origin are safe: whatever kernels use to find their way is compared with what the
@@ -196,12 +207,13 @@ class Context {
   /// PackedValues::save_head; the values begin at `values.data`. They are copied to the host once, to be compared as by
   /// load_packed, and kernels read them in place. Errors: as load_packed; misaligned_pointer (names 256),
   /// invalid_argument (too few bytes; host memory where the device is a GPU).
-  PackedValues adopt_packed(std::span<const std::byte> head, const PackedMemory& values, const LoadOptions& options = {}) const;
+  PackedValues adopt_packed(std::span<const std::byte> head, const PackedMemory& values,
+                            const LoadOptions& options = {}) const;
   /// As above, for device memory that holds exactly the result of PackedValues::save: the head, then the values.
   PackedValues adopt_packed(const PackedMemory& saved, const LoadOptions& options = {}) const;
 
-  /// The choices and trials of the user's own cache and of memory, as `vostok cache dump` writes them: for programs that tune in one
-  /// process and broadcast what it found. Kernels are not part of it.
+  /// The choices and trials of the user's own cache and of memory, as `vostok cache dump` writes them: for programs
+  /// that tune in one process and broadcast what it found. Kernels are not part of it.
   std::vector<std::byte> export_cache() const;
   /// Adds exported rows to the user's own cache, or to memory if that cannot be written. They replace rows of the same
   /// problem and device, except what was measured on this very device. Later plans are decided with them. Errors:

@@ -1,4 +1,5 @@
-// What sparse convolutional networks need beside SpMM: their 1x1 convolutions are SpMM, these are the rest. Images are NCHW.
+// What sparse convolutional networks need beside SpMM: their 1x1 convolutions are SpMM, these are the rest. Images are
+// NCHW.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,8 @@ struct Padding {
 
 /// Positions of a kernel along a padded line, the size of the output. 0 if the kernel does not fit, or the sizes make
 /// no sense (planning such a problem fails by name).
-constexpr std::int64_t output_size(std::int64_t size, std::int64_t before, std::int64_t after, std::int64_t kernel, std::int64_t stride) {
+constexpr std::int64_t output_size(std::int64_t size, std::int64_t before, std::int64_t after, std::int64_t kernel,
+                                   std::int64_t stride) {
   constexpr std::int64_t most = std::int64_t{1} << 60;
   const auto plausible = [](std::int64_t value) { return value >= 0 && value <= most; };
   if (!plausible(size) || !plausible(before) || !plausible(after) || kernel < 1 || stride < 1) return 0;
@@ -32,11 +34,13 @@ struct DepthwiseArguments {
   const void* input = nullptr;    ///< [batch, channels, height, width]
   const void* filters = nullptr;  ///< [channels, kernel, kernel]
   const void* bias = nullptr;     ///< [channels], f32 or of the problem's bias_element, where the problem asks for it
-  void* output = nullptr;         ///< [batch, channels, output_height(), output_width()]; shares no element with another operand
+  void* output =
+      nullptr;  ///< [batch, channels, output_height(), output_width()]; shares no element with another operand
   void* workspace = nullptr;
 };
 
-/// Depthwise convolution: every channel with a filter of its own (cross-correlation, as frameworks define it), bias and activation fused.
+/// Depthwise convolution: every channel with a filter of its own (cross-correlation, as frameworks define it), bias and
+/// activation fused.
 struct DepthwiseConvolution {
   using Arguments = DepthwiseArguments;
   static constexpr bool masked = false;  ///< planned without a topology
@@ -90,7 +94,8 @@ struct Im2colArguments {
   void* workspace = nullptr;
 };
 
-/// Image patches as the columns of a matrix, so that a convolution is a product (rows ordered channel, filter row, filter column).
+/// Image patches as the columns of a matrix, so that a convolution is a product (rows ordered channel, filter row,
+/// filter column).
 struct Im2col {
   using Arguments = Im2colArguments;
   static constexpr bool masked = false;  ///< planned without a topology

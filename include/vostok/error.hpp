@@ -17,13 +17,13 @@ enum class ErrorCode {
   no_device,           ///< no usable GPU or driver
   no_compiler,         ///< NVRTC (or, on the emulator, a host compiler) was not found
   missing_kernel,      ///< compiling was forbidden and no stored kernel fits; names all that are missing
-  missing_choice,      ///< Options::cache_only, and no tuned choice is stored for the problem; names all that is missing
-  compile_failed,      ///< the compiler refused generated code
-  out_of_memory,       ///< names the bytes asked for
-  device_failure,      ///< the driver reported an error; carries its name and text
-  io_failure,          ///< a file could not be read or written
-  internal,            ///< a broken promise inside the library
-  after_fork           ///< the context was made before this process was forked off, and cannot be used in it
+  missing_choice,  ///< Options::cache_only, and no tuned choice is stored for the problem; names all that is missing
+  compile_failed,  ///< the compiler refused generated code
+  out_of_memory,   ///< names the bytes asked for
+  device_failure,  ///< the driver reported an error; carries its name and text
+  io_failure,      ///< a file could not be read or written
+  internal,        ///< a broken promise inside the library
+  after_fork       ///< the context was made before this process was forked off, and cannot be used in it
 };
 
 /// The enumerator as text, e.g. "invalid_topology".

@@ -27,22 +27,26 @@ struct PackedMemory {
 
 /// How saved packed values are loaded.
 struct LoadOptions {
-  Topology topology = {};  ///< to load them for, of the same structure; empty: one is made of the structure that was saved with them
+  Topology topology =
+      {};  ///< to load them for, of the same structure; empty: one is made of the structure that was saved with them
   /// What a newly made topology keeps; no effect on a given one. Values in CSR order ("csr/f32") need the CSR arrays
   /// beside them, which therefore stay.
   Keep keep = Keep::everything;
   Stream stream = nullptr;  ///< adopted memory is read behind the work queued so far on it, as Context::topology reads
 };
 
-/// Packed values: immutable, bound to the topology that they were packed for and to a format. A handle: cheap to copy, shared,
-/// thread-safe. Must outlive queued work and captured graphs that use it; its memory is released behind the work recorded by `execute`.
+/// Packed values: immutable, bound to the topology that they were packed for and to a format. A handle: cheap to copy,
+/// shared, thread-safe. Must outlive queued work and captured graphs that use it; its memory is released behind the
+/// work recorded by `execute`.
 class PackedValues {
  public:
   PackedValues() = default;  ///< empty: using it is invalid_argument
-  PackedValues(std::shared_ptr<const PackedState> state, const void* memory) : state_(std::move(state)), memory_(memory) {}
+  PackedValues(std::shared_ptr<const PackedState> state, const void* memory)
+      : state_(std::move(state)), memory_(memory) {}
 
   explicit operator bool() const { return state_ != nullptr; }
-  /// "strip16x64/pair/f16x3", "strip16x64/four/f16x3"; strips of A^T "strip16x64/pair/f16x3/transposed"; values as CSR has them "csr/f32".
+  /// "strip16x64/pair/f16x3", "strip16x64/four/f16x3"; strips of A^T "strip16x64/pair/f16x3/transposed"; values as CSR
+  /// has them "csr/f32".
   std::string format() const;
   std::int64_t bytes() const;  ///< of device memory
   const Topology& topology() const;
@@ -70,7 +74,8 @@ class PackedReference {
  public:
   constexpr PackedReference() = default;
   constexpr PackedReference(const PackedState* state, const void* memory) : state_(state), memory_(memory) {}
-  PackedReference(const PackedValues& values) : state_(values.state().get()), memory_(values.memory()) {}  // NOLINT: meant to convert
+  PackedReference(const PackedValues& values)
+      : state_(values.state().get()), memory_(values.memory()) {}  // NOLINT: meant to convert
 
   constexpr const PackedState* state() const { return state_; }
   constexpr const void* memory() const { return memory_; }

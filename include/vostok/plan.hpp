@@ -50,14 +50,16 @@ struct Trial {
 
 /// Which choice was made, from where, and why not another.
 struct Explanation {
-  std::string operation = {};  ///< "spmm", "sddmm", ...; empty of a composed plan, whose steps have theirs, and where nothing is computed
+  std::string operation =
+      {};  ///< "spmm", "sddmm", ...; empty of a composed plan, whose steps have theirs, and where nothing is computed
   std::string family = {};
   FieldMap config = {};  ///< of a composed plan: heads_at_once, if it computes the heads in several groups
   Provenance provenance = Provenance::heuristic;
   std::string note = {};                            ///< e.g. the neighbour's distance, or why the heuristic was used
   std::optional<double> median_us = {};             ///< as measured when it was tuned
   std::optional<double> speedup_over_default = {};  ///< default's median over the choice's
-  std::optional<double> bound_us = {};  ///< of a product: memory time of all its operands, or the time of the dense product if that is longer
+  std::optional<double> bound_us =
+      {};  ///< of a product: memory time of all its operands, or the time of the dense product if that is longer
   /// True if the time, measured or else predicted, exceeds 2 * (3 us + bound_us): something is wrong with the choice,
   /// and tuning is worth it.
   bool is_slow = false;
@@ -70,7 +72,8 @@ struct Explanation {
 /// How much a plan tells of itself.
 enum class Detail {
   choice,  ///< what was chosen, from where, and how fast it was
-  trials   ///< also what became of every candidate: looks all of them up again, some tenths of a second where there are many
+  trials   ///< also what became of every candidate: looks all of them up again, some tenths of a second where there are
+           ///< many
 };
 
 /// Device memory for one concurrent execute. Converts to the pointer that `execute` takes.
@@ -95,7 +98,8 @@ class AnyPlan {
   /// Device memory for one concurrent execute; an empty handle where workspace_bytes() is 0.
   Workspace make_workspace() const;
 
-  /// With several n: of the choice for the largest. Of a composed plan (attention): of its last step; explain() has all.
+  /// With several n: of the choice for the largest. Of a composed plan (attention): of its last step; explain() has
+  /// all.
   Provenance provenance() const;
   std::string family() const;
   FieldMap config() const;
@@ -122,11 +126,11 @@ class Plan : public AnyPlan {
   Plan() = default;
   explicit Plan(std::shared_ptr<const PlanState> state) : AnyPlan(std::move(state)) {}
 
-  /// Queues the work on `stream` (nullptr or legacy_stream: the legacy stream). Thread-safe; legal while `stream` is being
-  /// captured. Never compiles, loads, allocates, locks or synchronises. Throws misaligned_pointer or invalid_argument
-  /// before anything is queued: for an argument that is missing or that the problem does not use, and for an output that
-  /// shares elements with another operand or the workspace, unless its argument allows that. Interleaved operands, such as
-  /// slices of one array, are legal. Pointers may be null if there is nothing to compute.
+  /// Queues the work on `stream` (nullptr or legacy_stream: the legacy stream). Thread-safe; legal while `stream` is
+  /// being captured. Never compiles, loads, allocates, locks or synchronises. Throws misaligned_pointer or
+  /// invalid_argument before anything is queued: for an argument that is missing or that the problem does not use, and
+  /// for an output that shares elements with another operand or the workspace, unless its argument allows that.
+  /// Interleaved operands, such as slices of one array, are legal. Pointers may be null if there is nothing to compute.
   void execute(Stream stream, const Arguments& arguments) const;
 
   /// A plan for another mask of the same shape. Keeps the decision while the new mask's features stay in the same
@@ -134,10 +138,11 @@ class Plan : public AnyPlan {
   Plan rebind(const Topology& topology) const
     requires Problem::masked;
 
-  /// Packs values (as `.values` of execute: [nonzeros] or [batch, nonzeros], in CSR order of A) for `.packed` of this plan and of every other
-  /// that reads the same format of the same topology. Reads them behind the work queued so far on `stream` (nullptr: they must be
-  /// complete; legacy_stream: behind the legacy stream's work); ready for any stream on return. For plans whose value_lifetime is persistent. Errors:
-  /// invalid_argument, misaligned_pointer, capture_active, out_of_memory.
+  /// Packs values (as `.values` of execute: [nonzeros] or [batch, nonzeros], in CSR order of A) for `.packed` of this
+  /// plan and of every other that reads the same format of the same topology. Reads them behind the work queued so far
+  /// on `stream` (nullptr: they must be complete; legacy_stream: behind the legacy stream's work); ready for any stream
+  /// on return. For plans whose value_lifetime is persistent. Errors: invalid_argument, misaligned_pointer,
+  /// capture_active, out_of_memory.
   PackedValues pack(Stream stream, const void* values) const
     requires requires(const Problem& problem) { problem.value_lifetime; };
   /// As pack(), into the caller's memory of at least packed_bytes(). Packed values made there before are replaced;
@@ -156,7 +161,8 @@ class Plan : public AnyPlan {
 
   /// Bytes that a forward pass leaves in `.saved` for its backward pass.
   std::int64_t saved_bytes() const
-    requires requires(const Problem& problem) { problem.saved; } || requires(const Problem& problem) { problem.forward.saved; };
+    requires requires(const Problem& problem) { problem.saved; } ||
+             requires(const Problem& problem) { problem.forward.saved; };
 
   const Problem& problem() const;
 };

@@ -9,8 +9,8 @@
 namespace vostok {
 
 /// A problem of any operation that Context::plan takes.
-using AnyProblem =
-    std::variant<Spmm, Sddmm, Softmax, SoftmaxBackward, SparseAttention, SparseAttentionBackward, DepthwiseConvolution, BiasActivation, Im2col>;
+using AnyProblem = std::variant<Spmm, Sddmm, Softmax, SoftmaxBackward, SparseAttention, SparseAttentionBackward,
+                                DepthwiseConvolution, BiasActivation, Im2col>;
 
 struct Preparation {
   AnyProblem problem = {};

@@ -1,4 +1,5 @@
-// Problems are values: the operation, sizes, precisions, layouts and epilogue. No pointers; those are in each problem's Arguments.
+// Problems are values: the operation, sizes, precisions, layouts and epilogue. No pointers; those are in each problem's
+// Arguments.
 #pragma once
 
 #include <vostok/attention.hpp>

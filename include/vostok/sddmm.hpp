@@ -12,17 +12,18 @@ namespace vostok {
 struct SddmmArguments {
   const void* lhs = nullptr;  ///< A
   const void* rhs = nullptr;  ///< B
-  /// D's nonzeros in CSR order, [batch, nonzeros]; shares no element with another operand, but may be `multiplier` where that has the same type
-  /// and strides.
+  /// D's nonzeros in CSR order, [batch, nonzeros]; shares no element with another operand, but may be `multiplier`
+  /// where that has the same type and strides.
   void* output = nullptr;
-  const void* multiplier = nullptr;     ///< C's nonzeros in CSR order, of the element type, where the problem multiplies by them
-  float scale = 1.0F;                   ///< where the problem's scale is `host`
+  const void* multiplier =
+      nullptr;         ///< C's nonzeros in CSR order, of the element type, where the problem multiplies by them
+  float scale = 1.0F;  ///< where the problem's scale is `host`
   const float* device_scale = nullptr;  ///< where it is `device`
   void* workspace = nullptr;            ///< workspace_bytes() long, 256-byte aligned; may be null where that is 0
 };
 
-/// D[m,k] = scale * (A[m,n] B[k,n]^T) o I[mask] (o C), plus D where it accumulates (SC20 paper, section VI). m, k and the mask
-/// come from the topology; n is the inner size. Only the mask's elements are computed and stored.
+/// D[m,k] = scale * (A[m,n] B[k,n]^T) o I[mask] (o C), plus D where it accumulates (SC20 paper, section VI). m, k and
+/// the mask come from the topology; n is the inner size. Only the mask's elements are computed and stored.
 struct Sddmm {
   using Arguments = SddmmArguments;
   static constexpr bool masked = true;  ///< planned with a topology

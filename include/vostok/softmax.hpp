@@ -9,19 +9,20 @@
 namespace vostok {
 
 struct SoftmaxArguments {
-  const void* values = nullptr;         ///< nonzeros in CSR order, [batch, nonzeros]
-  void* output = nullptr;               ///< probabilities; may be `values` where types and strides are the same
-  float* row_statistics = nullptr;      ///< [batch, m], log-sum-exp of each scaled row, where the problem writes or reads it
-  float scale = 1.0F;                   ///< where the problem's scale is `host`
+  const void* values = nullptr;  ///< nonzeros in CSR order, [batch, nonzeros]
+  void* output = nullptr;        ///< probabilities; may be `values` where types and strides are the same
+  float* row_statistics =
+      nullptr;         ///< [batch, m], log-sum-exp of each scaled row, where the problem writes or reads it
+  float scale = 1.0F;  ///< where the problem's scale is `host`
   const float* device_scale = nullptr;  ///< where it is `device`
   void* workspace = nullptr;
 };
 
-/// y = exp(scale * x) / sum over the row of exp(scale * x), over the nonzeros of each row, computed after subtracting the row's
-/// maximum. Elements outside the mask count as -infinity. An empty row has nothing to store; a row whose every element is
-/// -infinity gives zeros (and statistics of -infinity); a NaN or +infinity makes its whole row NaN. That holds for scale * x, which
-/// is never rounded to an infinity: a negative scale swaps the infinities. A scale of 0 is the limit from above: an element of
-/// -infinity stays outside its row. One that is not finite makes everything NaN.
+/// y = exp(scale * x) / sum over the row of exp(scale * x), over the nonzeros of each row, computed after subtracting
+/// the row's maximum. Elements outside the mask count as -infinity. An empty row has nothing to store; a row whose
+/// every element is -infinity gives zeros (and statistics of -infinity); a NaN or +infinity makes its whole row NaN.
+/// That holds for scale * x, which is never rounded to an infinity: a negative scale swaps the infinities. A scale of 0
+/// is the limit from above: an element of -infinity stays outside its row. One that is not finite makes everything NaN.
 struct Softmax {
   using Arguments = SoftmaxArguments;
   static constexpr bool masked = true;  ///< planned with a topology
@@ -29,7 +30,7 @@ struct Softmax {
   std::int64_t batch = 1;                      ///< 0: nothing to do
   Dtype element = Dtype::f32;                  ///< of x
   std::optional<Dtype> output = std::nullopt;  ///< of y; default: element
-  std::int64_t value_stride = 0;               ///< elements between the nonzeros of two x of a batch; 0: packed (nonzeros)
+  std::int64_t value_stride = 0;  ///< elements between the nonzeros of two x of a batch; 0: packed (nonzeros)
   std::int64_t output_stride = 0;
   int alignment_bytes = 16;
   bool deterministic = true;

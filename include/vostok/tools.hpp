@@ -1,9 +1,11 @@
-// Tools for device memory and sparse matrices in it: arrays, copies, dense to sparse and back, transposes, sorted columns, index arrays, masks.
+// Tools for device memory and sparse matrices in it: arrays, copies, dense to sparse and back, transposes, sorted
+// columns, index arrays, masks.
 //
-// Tools read and write device memory in the order of `stream`; nullptr: operands must be complete; legacy_stream: behind the legacy stream's
-// work. What they return is ready for any stream; to_dense and linear_indices are queued on `stream` itself. They may allocate and compile. Errors
-// of all: capture_active where `stream` is being captured, invalid_argument naming the field and its value, out_of_memory, no_compiler,
-// missing_kernel; of those that make a topology also no_device where the context was opened to compile only.
+// Tools read and write device memory in the order of `stream`; nullptr: operands must be complete; legacy_stream:
+// behind the legacy stream's work. What they return is ready for any stream; to_dense and linear_indices are queued on
+// `stream` itself. They may allocate and compile. Errors of all: capture_active where `stream` is being captured,
+// invalid_argument naming the field and its value, out_of_memory, no_compiler, missing_kernel; of those that make a
+// topology also no_device where the context was opened to compile only.
 #pragma once
 
 #include <cstdint>
@@ -34,9 +36,11 @@ class DeviceArray {
 /// for 0 bytes.
 DeviceArray make_array(const Context& context, std::int64_t bytes);
 
-/// Copies between host and device memory, complete on return. On the emulator both are host memory. Errors: invalid_argument (a null pointer, a
-/// negative number of bytes), no_device where the context was opened to compile only.
-void copy_to_device(const Context& context, void* device, const void* host, std::int64_t bytes, Stream stream = nullptr);
+/// Copies between host and device memory, complete on return. On the emulator both are host memory. Errors:
+/// invalid_argument (a null pointer, a negative number of bytes), no_device where the context was opened to compile
+/// only.
+void copy_to_device(const Context& context, void* device, const void* host, std::int64_t bytes,
+                    Stream stream = nullptr);
 void copy_to_host(const Context& context, void* host, const void* device, std::int64_t bytes, Stream stream = nullptr);
 
 /// A row-major dense matrix in device memory.
@@ -56,13 +60,15 @@ struct SparseMatrix {
 /// Whether a number of elements counts for the whole matrix or for each row.
 enum class Per { matrix, row };
 
-/// The elements whose magnitude is above `threshold`, columns ascending. A NaN is above every threshold, so that none is lost
-/// unseen; a negative threshold keeps all elements. Errors: invalid_argument for a threshold that is NaN.
+/// The elements whose magnitude is above `threshold`, columns ascending. A NaN is above every threshold, so that none
+/// is lost unseen; a negative threshold keeps all elements. Errors: invalid_argument for a threshold that is NaN.
 SparseMatrix sparse_above(const Context& context, const DenseView& dense, float threshold, Stream stream = nullptr);
 
-/// Exactly `count` elements, of the matrix or of each row: those of largest magnitude, columns ascending. Equal magnitudes go to the
-/// element that comes first in row-major order; a NaN is larger than infinity. Zeros are kept where there are too few others.
-SparseMatrix sparse_largest(const Context& context, const DenseView& dense, std::int64_t count, Per per, Stream stream = nullptr);
+/// Exactly `count` elements, of the matrix or of each row: those of largest magnitude, columns ascending. Equal
+/// magnitudes go to the element that comes first in row-major order; a NaN is larger than infinity. Zeros are kept
+/// where there are too few others.
+SparseMatrix sparse_largest(const Context& context, const DenseView& dense, std::int64_t count, Per per,
+                            Stream stream = nullptr);
 
 /// A row-major dense matrix that is written.
 struct DenseOutput {
@@ -71,9 +77,9 @@ struct DenseOutput {
   Dtype element = Dtype::f32;
 };
 
-/// Writes every element of the dense matrix: zeros, and the values (of the same type, in CSR order) where the topology has them. Columns
-/// that repeat in a row add up, in CSR order, each sum rounded to the element type. What lies between rows stays as it is.
-/// The matrix shares no element with the values.
+/// Writes every element of the dense matrix: zeros, and the values (of the same type, in CSR order) where the topology
+/// has them. Columns that repeat in a row add up, in CSR order, each sum rounded to the element type. What lies between
+/// rows stays as it is. The matrix shares no element with the values.
 void to_dense(const Topology& topology, const void* values, const DenseOutput& dense, Stream stream = nullptr);
 
 struct PermutedTopology {
@@ -81,20 +87,25 @@ struct PermutedTopology {
   DeviceArray positions;  ///< int32 [nonzeros]: where each nonzero's value lies in the CSR order of the source
 };
 
-/// The transpose; columns ascend in each row, and repeats keep their order. Errors: unsupported (2^31 nonzeros and more).
+/// The transpose; columns ascend in each row, and repeats keep their order. Errors: unsupported (2^31 nonzeros and
+/// more).
 PermutedTopology transpose(const Topology& topology, Stream stream = nullptr);
 
-/// The same matrix with ascending columns in each row; repeats keep their order. Errors: unsupported (2^31 nonzeros and more).
+/// The same matrix with ascending columns in each row; repeats keep their order. Errors: unsupported (2^31 nonzeros and
+/// more).
 PermutedTopology sort_columns(const Topology& topology, Stream stream = nullptr);
 
-/// row * cols + column of every nonzero (the paper's index format). Errors: invalid_argument where int32 cannot hold rows * cols - 1.
+/// row * cols + column of every nonzero (the paper's index format). Errors: invalid_argument where int32 cannot hold
+/// rows * cols - 1.
 void linear_indices(const Topology& topology, std::int32_t* indices, Stream stream = nullptr);
 void linear_indices(const Topology& topology, std::int64_t* indices, Stream stream = nullptr);
 
-/// Writes the CSR arrays into device memory: row offsets [rows + 1] and column indices [nonzeros]. Errors: invalid_argument where int32 cannot hold
-/// the number of nonzeros, or where the source was released.
-void read_csr(const Topology& topology, std::int32_t* row_offsets, std::int32_t* column_indices, Stream stream = nullptr);
-void read_csr(const Topology& topology, std::int64_t* row_offsets, std::int64_t* column_indices, Stream stream = nullptr);
+/// Writes the CSR arrays into device memory: row offsets [rows + 1] and column indices [nonzeros]. Errors:
+/// invalid_argument where int32 cannot hold the number of nonzeros, or where the source was released.
+void read_csr(const Topology& topology, std::int32_t* row_offsets, std::int32_t* column_indices,
+              Stream stream = nullptr);
+void read_csr(const Topology& topology, std::int64_t* row_offsets, std::int64_t* column_indices,
+              Stream stream = nullptr);
 
 // Masks. Columns ascend; the same seed gives the same mask on every machine.
 
@@ -123,8 +134,8 @@ struct BandedMask {
   bool causal = false;
 };
 
-/// The attention mask of the paper (SC20, VII-C): a dense band of `width` as of BandedMask, and beyond it elements at random with a
-/// probability inversely proportional to the distance from the diagonal.
+/// The attention mask of the paper (SC20, VII-C): a dense band of `width` as of BandedMask, and beyond it elements at
+/// random with a probability inversely proportional to the distance from the diagonal.
 struct AttentionMask {
   std::int64_t rows = 0;
   std::int64_t cols = 0;

@@ -10,13 +10,15 @@ struct CUstream_st;
 
 namespace vostok {
 
-/// A CUDA stream (CUstream and cudaStream_t are this type). To `execute`, nullptr is the legacy default stream. To calls that read operands
-/// behind a stream (Context::topology, pack, the tools), nullptr says that the operands are complete: they wait for nothing.
+/// A CUDA stream (CUstream and cudaStream_t are this type). To `execute`, nullptr is the legacy default stream. To
+/// calls that read operands behind a stream (Context::topology, pack, the tools), nullptr says that the operands are
+/// complete: they wait for nothing.
 using Stream = CUstream_st*;
 
-/// The legacy default stream by its handle (CU_STREAM_LEGACY), where calls are to wait for the work queued on it. Bindings of frameworks whose
-/// default stream is 0 (PyTorch) pass this for it, to `execute` as well. While a blocking stream is captured, the driver lets nobody use the
-/// legacy stream: calls that would wait for it are capture_active, and the capture goes on.
+/// The legacy default stream by its handle (CU_STREAM_LEGACY), where calls are to wait for the work queued on it.
+/// Bindings of frameworks whose default stream is 0 (PyTorch) pass this for it, to `execute` as well. While a blocking
+/// stream is captured, the driver lets nobody use the legacy stream: calls that would wait for it are capture_active,
+/// and the capture goes on.
 inline const Stream legacy_stream = reinterpret_cast<Stream>(std::uintptr_t{1});  // NOLINT: the driver's own handle
 
 /// The calling thread's default stream (CU_STREAM_PER_THREAD), in every call that takes a stream.
@@ -45,7 +47,8 @@ struct CsrView {
   std::int64_t cols = 0;
   IndexArray row_offsets = {};     ///< rows + 1 values, starting at 0 and never decreasing
   IndexArray column_indices = {};  ///< row_offsets[rows] values in [0, cols); any order within a row, repeats add up
-  std::int64_t nonzeros = -1;      ///< row_offsets[rows] where known: saves offsets in device memory a read-back. Checked; -1: not known
+  std::int64_t nonzeros =
+      -1;  ///< row_offsets[rows] where known: saves offsets in device memory a read-back. Checked; -1: not known
 };
 
 /// What the planner looks at. Row length: nonzeros of a row.
@@ -55,8 +58,9 @@ struct TopologyStatistics {
   std::int64_t nonzeros = 0;
   std::int64_t longest_row = 0;
   std::int64_t empty_rows = 0;
-  double mean_row = 0;       ///< nonzeros / rows
-  double row_variation = 0;  ///< coefficient of variation: standard deviation of the row lengths / their mean (paper, II)
+  double mean_row = 0;  ///< nonzeros / rows
+  double row_variation =
+      0;  ///< coefficient of variation: standard deviation of the row lengths / their mean (paper, II)
   /// Share of the nonzeros that end a run of 32 neighbouring columns in their row: near 0 if nonzeros lie at random,
   /// near 1 in wide bands and blocks. A transpose has its matrix's value.
   double run_share = 0;
@@ -69,7 +73,8 @@ struct TopologyStatistics {
 /// What a topology keeps in device memory.
 enum class Keep : unsigned char {
   everything,  ///< the CSR arrays too: every plan can be made of it
-  packing,     ///< packed forms: plans that read packed values are made, and values packed and loaded (Topology::release_source)
+  packing,     ///< packed forms: plans that read packed values are made, and values packed and loaded
+               ///< (Topology::release_source)
   execution    ///< what executing such plans reads (Topology::release_packing)
 };
 
@@ -84,8 +89,8 @@ constexpr const char* name(Keep value) {
 
 struct TopologyState;
 
-/// A handle: cheap to copy, shared, thread-safe. Must outlive queued work and captured graphs that use it, and be outlived by the
-/// streams that it was used on: its device memory is released behind the work that `execute` put there.
+/// A handle: cheap to copy, shared, thread-safe. Must outlive queued work and captured graphs that use it, and be
+/// outlived by the streams that it was used on: its device memory is released behind the work that `execute` put there.
 class Topology {
  public:
   Topology() = default;  ///< empty: using it is invalid_argument

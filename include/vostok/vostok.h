@@ -244,8 +244,10 @@ VOSTOK_API void vostok_array_release(vostok_array* array);
 VOSTOK_API void* vostok_array_data(const vostok_array* array);
 VOSTOK_API int64_t vostok_array_bytes(const vostok_array* array);
 /* Copy `bytes` between host and device memory, behind the work queued so far on `stream`; complete on return. */
-VOSTOK_API vostok_status vostok_copy_to_device(const vostok_context* context, void* device, const void* host, int64_t bytes, void* stream);
-VOSTOK_API vostok_status vostok_copy_to_host(const vostok_context* context, void* host, const void* device, int64_t bytes, void* stream);
+VOSTOK_API vostok_status vostok_copy_to_device(const vostok_context* context, void* device, const void* host,
+                                               int64_t bytes, void* stream);
+VOSTOK_API vostok_status vostok_copy_to_host(const vostok_context* context, void* host, const void* device,
+                                             int64_t bytes, void* stream);
 
 /* --- Topology ---------------------------------------------------------------------------------------------------- */
 
@@ -279,7 +281,8 @@ typedef struct vostok_statistics {
 VOSTOK_API void vostok_csr_init(vostok_csr* csr, size_t size);
 /* Copies and checks a structure; ready for any stream on return. Arrays in device memory are read behind the work
  * queued so far on `stream`. Errors: VOSTOK_INVALID_TOPOLOGY (names row and value), VOSTOK_UNSUPPORTED, ... */
-VOSTOK_API vostok_status vostok_topology_create(const vostok_context* context, const vostok_csr* csr, void* stream, vostok_topology** topology);
+VOSTOK_API vostok_status vostok_topology_create(const vostok_context* context, const vostok_csr* csr, void* stream,
+                                                vostok_topology** topology);
 VOSTOK_API vostok_topology* vostok_topology_retain(vostok_topology* topology);
 VOSTOK_API void vostok_topology_release(vostok_topology* topology);
 /* The caller sets statistics->size. */
@@ -294,8 +297,8 @@ VOSTOK_API vostok_status vostok_topology_release_source(const vostok_topology* t
 VOSTOK_API vostok_status vostok_topology_release_packing(const vostok_topology* topology);
 /* Writes the CSR arrays into device memory, on `stream`: row offsets [rows + 1] and column indices [nonzeros], int32
  * where index_bytes is 4, int64 where it is 8. */
-VOSTOK_API vostok_status vostok_topology_read(const vostok_topology* topology, void* row_offsets, void* column_indices, int32_t index_bytes,
-                                              void* stream);
+VOSTOK_API vostok_status vostok_topology_read(const vostok_topology* topology, void* row_offsets, void* column_indices,
+                                              int32_t index_bytes, void* stream);
 
 /* --- Problems ---------------------------------------------------------------------------------------------------- */
 
@@ -604,24 +607,31 @@ VOSTOK_API void vostok_plan_options_init(vostok_plan_options* options, size_t si
 
 /* Decide, compile and load; `options` may be NULL. Errors: VOSTOK_INVALID_ARGUMENT, VOSTOK_UNSUPPORTED,
  * VOSTOK_WRONG_DEVICE, VOSTOK_NO_COMPILER, VOSTOK_MISSING_KERNEL, VOSTOK_MISSING_CHOICE, VOSTOK_OUT_OF_MEMORY, ... */
-VOSTOK_API vostok_status vostok_plan_spmm(const vostok_context* context, const vostok_topology* topology, const vostok_spmm* problem,
-                                          const vostok_plan_options* options, vostok_plan** plan);
-VOSTOK_API vostok_status vostok_plan_sddmm(const vostok_context* context, const vostok_topology* topology, const vostok_sddmm* problem,
-                                           const vostok_plan_options* options, vostok_plan** plan);
-VOSTOK_API vostok_status vostok_plan_softmax(const vostok_context* context, const vostok_topology* topology, const vostok_softmax* problem,
-                                             const vostok_plan_options* options, vostok_plan** plan);
+VOSTOK_API vostok_status vostok_plan_spmm(const vostok_context* context, const vostok_topology* topology,
+                                          const vostok_spmm* problem, const vostok_plan_options* options,
+                                          vostok_plan** plan);
+VOSTOK_API vostok_status vostok_plan_sddmm(const vostok_context* context, const vostok_topology* topology,
+                                           const vostok_sddmm* problem, const vostok_plan_options* options,
+                                           vostok_plan** plan);
+VOSTOK_API vostok_status vostok_plan_softmax(const vostok_context* context, const vostok_topology* topology,
+                                             const vostok_softmax* problem, const vostok_plan_options* options,
+                                             vostok_plan** plan);
 VOSTOK_API vostok_status vostok_plan_softmax_backward(const vostok_context* context, const vostok_topology* topology,
-                                                      const vostok_softmax_backward* problem, const vostok_plan_options* options, vostok_plan** plan);
-VOSTOK_API vostok_status vostok_plan_attention(const vostok_context* context, const vostok_topology* topology, const vostok_attention* problem,
-                                               const vostok_plan_options* options, vostok_plan** plan);
-VOSTOK_API vostok_status vostok_plan_attention_backward(const vostok_context* context, const vostok_topology* topology,
-                                                        const vostok_attention* forward, const vostok_plan_options* options, vostok_plan** plan);
-VOSTOK_API vostok_status vostok_plan_depthwise(const vostok_context* context, const vostok_depthwise* problem, const vostok_plan_options* options,
+                                                      const vostok_softmax_backward* problem,
+                                                      const vostok_plan_options* options, vostok_plan** plan);
+VOSTOK_API vostok_status vostok_plan_attention(const vostok_context* context, const vostok_topology* topology,
+                                               const vostok_attention* problem, const vostok_plan_options* options,
                                                vostok_plan** plan);
-VOSTOK_API vostok_status vostok_plan_bias_activation(const vostok_context* context, const vostok_bias_activation* problem,
+VOSTOK_API vostok_status vostok_plan_attention_backward(const vostok_context* context, const vostok_topology* topology,
+                                                        const vostok_attention* forward,
+                                                        const vostok_plan_options* options, vostok_plan** plan);
+VOSTOK_API vostok_status vostok_plan_depthwise(const vostok_context* context, const vostok_depthwise* problem,
+                                               const vostok_plan_options* options, vostok_plan** plan);
+VOSTOK_API vostok_status vostok_plan_bias_activation(const vostok_context* context,
+                                                     const vostok_bias_activation* problem,
                                                      const vostok_plan_options* options, vostok_plan** plan);
-VOSTOK_API vostok_status vostok_plan_im2col(const vostok_context* context, const vostok_im2col* problem, const vostok_plan_options* options,
-                                            vostok_plan** plan);
+VOSTOK_API vostok_status vostok_plan_im2col(const vostok_context* context, const vostok_im2col* problem,
+                                            const vostok_plan_options* options, vostok_plan** plan);
 
 /* One of many problems: `problem` points to the operation's structure. */
 typedef struct vostok_preparation {
@@ -635,7 +645,8 @@ typedef struct vostok_preparation {
  * behind the first. statuses[i] (unless NULL) is the status of problem i; `failures` (unless NULL) has a line for each,
  * empty for those that succeeded. Fails itself only if nothing was tried. */
 VOSTOK_API vostok_status vostok_prepare(const vostok_context* context, const vostok_preparation* problems, size_t count,
-                                        const vostok_plan_options* options, vostok_status* statuses, vostok_bytes** failures);
+                                        const vostok_plan_options* options, vostok_status* statuses,
+                                        vostok_bytes** failures);
 
 VOSTOK_API vostok_plan* vostok_plan_retain(vostok_plan* plan);
 VOSTOK_API void vostok_plan_release(vostok_plan* plan);
@@ -649,27 +660,37 @@ VOSTOK_API const char* vostok_plan_family(const vostok_plan* plan);
 VOSTOK_API const char* vostok_plan_config(const vostok_plan* plan); /* "dense_vector=4 tile_rows=8 ..." */
 VOSTOK_API const char* vostok_plan_explain(const vostok_plan* plan, int32_t detail);
 /* A plan for another topology of the same shape: mostly the same decision, without a look-up or a compile. */
-VOSTOK_API vostok_status vostok_plan_rebind(const vostok_plan* plan, const vostok_topology* topology, vostok_plan** rebound);
+VOSTOK_API vostok_status vostok_plan_rebind(const vostok_plan* plan, const vostok_topology* topology,
+                                            vostok_plan** rebound);
 
 /* Queue the work on `stream`: thread-safe, legal while it is captured, without an allocation, a lock or a wait.
  * Nothing was queued where they fail. Errors: VOSTOK_INVALID_ARGUMENT (also a plan of another operation),
  * VOSTOK_MISALIGNED_POINTER, VOSTOK_FORMAT_MISMATCH (packed values of another topology or format), ... */
-VOSTOK_API vostok_status vostok_execute_spmm(const vostok_plan* plan, void* stream, const vostok_spmm_arguments* arguments);
-VOSTOK_API vostok_status vostok_execute_sddmm(const vostok_plan* plan, void* stream, const vostok_sddmm_arguments* arguments);
-VOSTOK_API vostok_status vostok_execute_softmax(const vostok_plan* plan, void* stream, const vostok_softmax_arguments* arguments);
-VOSTOK_API vostok_status vostok_execute_softmax_backward(const vostok_plan* plan, void* stream, const vostok_softmax_backward_arguments* arguments);
-VOSTOK_API vostok_status vostok_execute_attention(const vostok_plan* plan, void* stream, const vostok_attention_arguments* arguments);
+VOSTOK_API vostok_status vostok_execute_spmm(const vostok_plan* plan, void* stream,
+                                             const vostok_spmm_arguments* arguments);
+VOSTOK_API vostok_status vostok_execute_sddmm(const vostok_plan* plan, void* stream,
+                                              const vostok_sddmm_arguments* arguments);
+VOSTOK_API vostok_status vostok_execute_softmax(const vostok_plan* plan, void* stream,
+                                                const vostok_softmax_arguments* arguments);
+VOSTOK_API vostok_status vostok_execute_softmax_backward(const vostok_plan* plan, void* stream,
+                                                         const vostok_softmax_backward_arguments* arguments);
+VOSTOK_API vostok_status vostok_execute_attention(const vostok_plan* plan, void* stream,
+                                                  const vostok_attention_arguments* arguments);
 VOSTOK_API vostok_status vostok_execute_attention_backward(const vostok_plan* plan, void* stream,
                                                            const vostok_attention_backward_arguments* arguments);
-VOSTOK_API vostok_status vostok_execute_depthwise(const vostok_plan* plan, void* stream, const vostok_depthwise_arguments* arguments);
-VOSTOK_API vostok_status vostok_execute_bias_activation(const vostok_plan* plan, void* stream, const vostok_bias_activation_arguments* arguments);
-VOSTOK_API vostok_status vostok_execute_im2col(const vostok_plan* plan, void* stream, const vostok_im2col_arguments* arguments);
+VOSTOK_API vostok_status vostok_execute_depthwise(const vostok_plan* plan, void* stream,
+                                                  const vostok_depthwise_arguments* arguments);
+VOSTOK_API vostok_status vostok_execute_bias_activation(const vostok_plan* plan, void* stream,
+                                                        const vostok_bias_activation_arguments* arguments);
+VOSTOK_API vostok_status vostok_execute_im2col(const vostok_plan* plan, void* stream,
+                                               const vostok_im2col_arguments* arguments);
 
 /* --- Packed values ----------------------------------------------------------------------------------------------- */
 
 /* Packs values, as `values` of execute, behind the work queued so far on `stream`; ready for any stream on return. For
  * plans of SpMM whose value_lifetime is persistent. */
-VOSTOK_API vostok_status vostok_plan_pack(const vostok_plan* plan, void* stream, const void* values, vostok_packed** packed);
+VOSTOK_API vostok_status vostok_plan_pack(const vostok_plan* plan, void* stream, const void* values,
+                                          vostok_packed** packed);
 
 /* The caller's device memory in which packed values lie. While they are in use only vostok_plan_pack_into may write it,
  * which replaces them. */
@@ -696,8 +717,8 @@ VOSTOK_API void vostok_packed_memory_init(vostok_packed_memory* memory, size_t s
 VOSTOK_API void vostok_load_options_init(vostok_load_options* options, size_t size);
 /* As vostok_plan_pack, into memory of at least vostok_plan_packed_bytes(). Values packed there before are replaced;
  * whoever reads them must have finished. */
-VOSTOK_API vostok_status vostok_plan_pack_into(const vostok_plan* plan, void* stream, const void* values, const vostok_packed_memory* memory,
-                                               vostok_packed** packed);
+VOSTOK_API vostok_status vostok_plan_pack_into(const vostok_plan* plan, void* stream, const void* values,
+                                               const vostok_packed_memory* memory, vostok_packed** packed);
 VOSTOK_API vostok_packed* vostok_packed_retain(vostok_packed* packed);
 VOSTOK_API void vostok_packed_release(vostok_packed* packed);
 VOSTOK_API const char* vostok_packed_format(const vostok_packed* packed);
@@ -709,16 +730,17 @@ VOSTOK_API vostok_status vostok_packed_save(const vostok_packed* packed, vostok_
 VOSTOK_API vostok_status vostok_packed_save_head(const vostok_packed* packed, vostok_bytes** bytes);
 /* Loads for `topology`, or if that is NULL for a topology made of the saved structure. Bytes of unknown origin are
  * safe. Errors: VOSTOK_IO_FAILURE (damaged, cut short), VOSTOK_FORMAT_MISMATCH (of another structure), ... */
-VOSTOK_API vostok_status vostok_packed_load(const vostok_context* context, const vostok_topology* topology, const void* data, size_t size,
-                                            vostok_packed** packed);
+VOSTOK_API vostok_status vostok_packed_load(const vostok_context* context, const vostok_topology* topology,
+                                            const void* data, size_t size, vostok_packed** packed);
 /* As vostok_packed_load, with the topology, stream and `keep` of `options`, which may be NULL. */
-VOSTOK_API vostok_status vostok_packed_load_with(const vostok_context* context, const void* data, size_t size, const vostok_load_options* options,
-                                                 vostok_packed** packed);
+VOSTOK_API vostok_status vostok_packed_load_with(const vostok_context* context, const void* data, size_t size,
+                                                 const vostok_load_options* options, vostok_packed** packed);
 /* Packed values that stay in place, in the caller's device memory. `head`, in host memory, is the result of
  * vostok_packed_save_head, and `values` begins with the rest. If `head` is NULL, `values` holds the whole result of
  * vostok_packed_save. `options` may be NULL. Errors: as of loading; VOSTOK_MISALIGNED_POINTER, ... */
-VOSTOK_API vostok_status vostok_packed_adopt(const vostok_context* context, const void* head, size_t head_size, const vostok_packed_memory* values,
-                                             const vostok_load_options* options, vostok_packed** packed);
+VOSTOK_API vostok_status vostok_packed_adopt(const vostok_context* context, const void* head, size_t head_size,
+                                             const vostok_packed_memory* values, const vostok_load_options* options,
+                                             vostok_packed** packed);
 
 /* --- Tools ------------------------------------------------------------------------------------------------------- */
 
@@ -776,26 +798,31 @@ VOSTOK_API void vostok_attention_mask_init(vostok_attention_mask* mask, size_t s
 
 /* The elements whose magnitude is above `threshold`, or the `count` largest of the matrix or of each row
  * (VOSTOK_PER_...): a topology, columns ascending, and its values. */
-VOSTOK_API vostok_status vostok_sparse_above(const vostok_context* context, const vostok_dense* dense, float threshold, void* stream,
-                                             vostok_topology** topology, vostok_array** values);
-VOSTOK_API vostok_status vostok_sparse_largest(const vostok_context* context, const vostok_dense* dense, int64_t count, int32_t per, void* stream,
-                                               vostok_topology** topology, vostok_array** values);
+VOSTOK_API vostok_status vostok_sparse_above(const vostok_context* context, const vostok_dense* dense, float threshold,
+                                             void* stream, vostok_topology** topology, vostok_array** values);
+VOSTOK_API vostok_status vostok_sparse_largest(const vostok_context* context, const vostok_dense* dense, int64_t count,
+                                               int32_t per, void* stream, vostok_topology** topology,
+                                               vostok_array** values);
 /* Writes every element of a dense matrix of the topology's shape: zeros, and the values of its type. */
-VOSTOK_API vostok_status vostok_to_dense(const vostok_topology* topology, const void* values, const vostok_dense* dense, void* stream);
+VOSTOK_API vostok_status vostok_to_dense(const vostok_topology* topology, const void* values, const vostok_dense* dense,
+                                         void* stream);
 /* With ascending columns. positions: int32 [nonzeros], where each nonzero's value lies in the source's order. */
-VOSTOK_API vostok_status vostok_transpose(const vostok_topology* source, void* stream, vostok_topology** topology, vostok_array** positions);
-VOSTOK_API vostok_status vostok_sort_columns(const vostok_topology* source, void* stream, vostok_topology** topology, vostok_array** positions);
+VOSTOK_API vostok_status vostok_transpose(const vostok_topology* source, void* stream, vostok_topology** topology,
+                                          vostok_array** positions);
+VOSTOK_API vostok_status vostok_sort_columns(const vostok_topology* source, void* stream, vostok_topology** topology,
+                                             vostok_array** positions);
 /* row * cols + column of every nonzero: int32 where index_bytes is 4, int64 where it is 8. */
-VOSTOK_API vostok_status vostok_linear_indices(const vostok_topology* topology, void* indices, int32_t index_bytes, void* stream);
+VOSTOK_API vostok_status vostok_linear_indices(const vostok_topology* topology, void* indices, int32_t index_bytes,
+                                               void* stream);
 /* Masks with ascending columns; the same seed gives the same mask on every machine. */
-VOSTOK_API vostok_status vostok_make_uniform_mask(const vostok_context* context, const vostok_uniform_mask* mask, void* stream,
-                                                  vostok_topology** topology);
-VOSTOK_API vostok_status vostok_make_block_mask(const vostok_context* context, const vostok_block_mask* mask, void* stream,
-                                                vostok_topology** topology);
-VOSTOK_API vostok_status vostok_make_banded_mask(const vostok_context* context, const vostok_banded_mask* mask, void* stream,
-                                                 vostok_topology** topology);
-VOSTOK_API vostok_status vostok_make_attention_mask(const vostok_context* context, const vostok_attention_mask* mask, void* stream,
-                                                    vostok_topology** topology);
+VOSTOK_API vostok_status vostok_make_uniform_mask(const vostok_context* context, const vostok_uniform_mask* mask,
+                                                  void* stream, vostok_topology** topology);
+VOSTOK_API vostok_status vostok_make_block_mask(const vostok_context* context, const vostok_block_mask* mask,
+                                                void* stream, vostok_topology** topology);
+VOSTOK_API vostok_status vostok_make_banded_mask(const vostok_context* context, const vostok_banded_mask* mask,
+                                                 void* stream, vostok_topology** topology);
+VOSTOK_API vostok_status vostok_make_attention_mask(const vostok_context* context, const vostok_attention_mask* mask,
+                                                    void* stream, vostok_topology** topology);
 
 #ifdef __cplusplus
 }

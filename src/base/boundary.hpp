@@ -5,11 +5,13 @@
 
 namespace vostok {
 
-/// Throws the exception that is being handled: one of the standard library's (no memory, a size past what containers hold, a failed system call) as
-/// an Error that says "cannot <verb> <object>", any other as it is. Call it from a handler.
+/// Throws the exception that is being handled: one of the standard library's (no memory, a size past what containers
+/// hold, a failed system call) as an Error that says "cannot <verb> <object>", any other as it is. Call it from a
+/// handler.
 [[noreturn]] void rethrow_as_error(const char* verb, const char* object);
 
-/// `body()` of a public call; where it fails, what cannot be done is <verb> <object>: "plan", "SpMM". Costs nothing where it does not fail.
+/// `body()` of a public call; where it fails, what cannot be done is <verb> <object>: "plan", "SpMM". Costs nothing
+/// where it does not fail.
 template <class Body>
 decltype(auto) at_boundary(const char* verb, const char* object, Body&& body) {
   try {

@@ -30,10 +30,13 @@ std::string read_bounded(const std::filesystem::path& path, std::int64_t most_by
   if (file.bytes() > most_bytes) file.refuse(fmt::format("it has {} bytes, more than {}", file.bytes(), most_bytes));
   // One byte more than it may have, so that a file that grows is noticed; files of /proc claim no size.
   std::string bytes = read_up_to(file, most_bytes + 1);
-  if (static_cast<std::int64_t>(bytes.size()) > most_bytes) file.refuse(fmt::format("it has more than {} bytes", most_bytes));
+  if (static_cast<std::int64_t>(bytes.size()) > most_bytes)
+    file.refuse(fmt::format("it has more than {} bytes", most_bytes));
   return bytes;
 }
 
-std::string read_start(const std::filesystem::path& path, std::int64_t bytes) { return read_up_to(RegularFile(path), bytes); }
+std::string read_start(const std::filesystem::path& path, std::int64_t bytes) {
+  return read_up_to(RegularFile(path), bytes);
+}
 
 }  // namespace vostok

@@ -9,8 +9,8 @@
 
 namespace vostok {
 
-/// work(i) for every i below `count`, each taken by the next of `threads` threads that is free, this one among them; returns when all are done.
-/// `work` does not throw.
+/// work(i) for every i below `count`, each taken by the next of `threads` threads that is free, this one among them;
+/// returns when all are done. `work` does not throw.
 template <class Work>
 void each_in_turn(std::size_t count, std::size_t threads, const Work& work) {
   std::atomic<std::size_t> next = 0;

@@ -14,6 +14,8 @@ std::optional<std::string> environment(const char* variable) {
 
 bool privileges_are_raised() { return getauxval(AT_SECURE) != 0; }
 
-std::optional<std::string> trusted_environment(const char* variable, bool raised) { return raised ? std::nullopt : environment(variable); }
+std::optional<std::string> trusted_environment(const char* variable, bool raised) {
+  return raised ? std::nullopt : environment(variable);
+}
 
 }  // namespace vostok

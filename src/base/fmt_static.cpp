@@ -12,7 +12,8 @@ template FMT_API std::locale locale_ref::get<std::locale>() const;
 template FMT_API thousands_sep_result<char> thousands_sep_impl(locale_ref locale);
 template FMT_API char decimal_point_impl(locale_ref locale);
 template FMT_API void buffer<char>::append(const char* begin, const char* end);
-template FMT_API void vformat_to(buffer<char>& output, string_view format, basic_format_args<buffer_context<char>> arguments, locale_ref locale);
+template FMT_API void vformat_to(buffer<char>& output, string_view format,
+                                 basic_format_args<buffer_context<char>> arguments, locale_ref locale);
 
 }  // namespace detail
 FMT_END_NAMESPACE

@@ -1,4 +1,5 @@
-// Values that outlive every other: what functions keep for good may still be asked for by destructors that run behind main.
+// Values that outlive every other: what functions keep for good may still be asked for by destructors that run behind
+// main.
 #pragma once
 
 #include <utility>

@@ -10,7 +10,8 @@ namespace vostok {
 namespace {
 /// One call, so that lines of several threads stay whole.
 void to_stderr(LogLevel level, std::string_view line) {
-  std::fprintf(stderr, "vostok: %s%.*s\n", level == LogLevel::warning ? "warning: " : "", static_cast<int>(line.size()), line.data());
+  std::fprintf(stderr, "vostok: %s%.*s\n", level == LogLevel::warning ? "warning: " : "", static_cast<int>(line.size()),
+               line.data());
 }
 }  // namespace
 

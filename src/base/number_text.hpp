@@ -38,7 +38,8 @@ std::optional<Number> parse_number(std::string_view text) {
   if (rest != text.data() + text.size() || text.empty()) return std::nullopt;
   if (error == std::errc()) return value;
   if constexpr (std::floating_point<Number>)
-    if (error == std::errc::result_out_of_range && detail::is_tiny(text)) return text.starts_with('-') ? -Number{0} : Number{0};
+    if (error == std::errc::result_out_of_range && detail::is_tiny(text))
+      return text.starts_with('-') ? -Number{0} : Number{0};
   return std::nullopt;
 }
 

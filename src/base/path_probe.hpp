@@ -25,14 +25,16 @@ struct PathFacts {
 class PathProbe {
  public:
   virtual ~PathProbe() = default;
-  virtual std::optional<PathFacts> facts(const std::filesystem::path& path) const;  ///< of what a link points to; nothing where there is none
+  virtual std::optional<PathFacts> facts(
+      const std::filesystem::path& path) const;  ///< of what a link points to; nothing where there is none
   virtual std::optional<PathFacts> entry(const std::filesystem::path& path) const;  ///< of a link itself
   virtual std::optional<std::filesystem::path> link_target(const std::filesystem::path& path) const;
-  virtual bool is_on_read_only_mount(const std::filesystem::path& path) const;    ///< of what a link points to; false where unknown
+  virtual bool is_on_read_only_mount(
+      const std::filesystem::path& path) const;  ///< of what a link points to; false where unknown
   virtual std::int64_t filesystem_type(const std::filesystem::path& path) const;  ///< statfs magic; 0 where unknown
   virtual unsigned user() const;                                                  ///< effective
-  /// Whether only root or this user is in the group: root's, or the user's primary one, of the same name and without other members. False where
-  /// the system's lists do not say so.
+  /// Whether only root or this user is in the group: root's, or the user's primary one, of the same name and without
+  /// other members. False where the system's lists do not say so.
   virtual bool is_private_group(unsigned group) const;
   /// False where the number stands for every owner that the process's user namespace does not know.
   virtual bool is_known_owner(unsigned owner) const;

@@ -36,9 +36,9 @@ bool is_within(std::uint32_t code, std::uint32_t first, std::uint32_t last) { re
 
 bool is_shown(std::uint32_t code) {
   const bool is_control = code < 0x20U || is_within(code, 0x7f, 0x9f);
-  const bool takes_no_room = code == 0xadU || code == 0x61cU || is_within(code, 0x200b, 0x200f) || is_within(code, 0x2028, 0x202e) ||
-                             is_within(code, 0x2060, 0x206f) || code == 0xfeffU || is_within(code, 0xfff9, 0xfffb) ||
-                             is_within(code, 0xe0000, 0xe007f);
+  const bool takes_no_room = code == 0xadU || code == 0x61cU || is_within(code, 0x200b, 0x200f) ||
+                             is_within(code, 0x2028, 0x202e) || is_within(code, 0x2060, 0x206f) || code == 0xfeffU ||
+                             is_within(code, 0xfff9, 0xfffb) || is_within(code, 0xe0000, 0xe007f);
   return !is_control && !takes_no_room;
 }
 

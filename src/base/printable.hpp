@@ -6,8 +6,9 @@
 
 namespace vostok {
 
-/// The same text with every byte that a terminal would obey, or not show, written as \n, \t or \xNN: control characters, what is no UTF-8, and
-/// marks that turn the direction of writing or take no room. Everything else stays, a backslash too.
+/// The same text with every byte that a terminal would obey, or not show, written as \n, \t or \xNN: control
+/// characters, what is no UTF-8, and marks that turn the direction of writing or take no room. Everything else stays, a
+/// backslash too.
 std::string printable(std::string_view text);
 
 /// The same for a text of several lines: line ends stay.

@@ -20,7 +20,8 @@ int count_forks() {
 
 ProcessMark::ProcessMark() : forks_(fork_count.load(std::memory_order_relaxed)) {
   static const int error = count_forks();  // once
-  if (error != 0) fail(ErrorCode::out_of_memory, "cannot watch for forks: pthread_atfork failed: {}", std::strerror(error));
+  if (error != 0)
+    fail(ErrorCode::out_of_memory, "cannot watch for forks: pthread_atfork failed: {}", std::strerror(error));
 }
 
 }  // namespace vostok

@@ -44,7 +44,8 @@ RegularFile::~RegularFile() { ::close(descriptor_); }
 std::size_t RegularFile::read(std::size_t from, std::span<std::byte> into) const {
   std::size_t filled = 0;
   while (filled < into.size()) {
-    const ssize_t more = ::pread(descriptor_, into.data() + filled, into.size() - filled, static_cast<off_t>(from + filled));
+    const ssize_t more =
+        ::pread(descriptor_, into.data() + filled, into.size() - filled, static_cast<off_t>(from + filled));
     if (more < 0 && errno == EINTR) continue;
     if (more < 0) refuse(system_reason());
     if (more == 0) break;
@@ -53,6 +54,8 @@ std::size_t RegularFile::read(std::size_t from, std::span<std::byte> into) const
   return filled;
 }
 
-void RegularFile::refuse(const std::string& reason) const { fail(ErrorCode::io_failure, "cannot read {}: {}", path_.string(), reason); }
+void RegularFile::refuse(const std::string& reason) const {
+  fail(ErrorCode::io_failure, "cannot read {}: {}", path_.string(), reason);
+}
 
 }  // namespace vostok

@@ -18,7 +18,8 @@ class RegularFile {
 
   /// What it claims to hold: nothing for files of /proc, and it may change while it is read.
   std::int64_t bytes() const { return bytes_; }
-  /// What lies behind the first `from` bytes, until `into` is full or the file ends; how much that is. Errors: io_failure.
+  /// What lies behind the first `from` bytes, until `into` is full or the file ends; how much that is. Errors:
+  /// io_failure.
   std::size_t read(std::size_t from, std::span<std::byte> into) const;
 
   [[noreturn]] void refuse(const std::string& reason) const;  ///< io_failure: "cannot read FILE: REASON"

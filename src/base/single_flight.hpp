@@ -14,8 +14,8 @@ template <class Key, class Value>
 class SingleFlight {
  public:
   /// The stored value, or `make()`'s. Callers that arrive while `make` runs wait for it; if it throws, its caller
-  /// gets the exception and the next one tries again. `make` runs without the lock held. Where it comes back for its own key (a log sink may
-  /// plan what is being planned), the value is made twice, and the outer call's is kept.
+  /// gets the exception and the next one tries again. `make` runs without the lock held. Where it comes back for its
+  /// own key (a log sink may plan what is being planned), the value is made twice, and the outer call's is kept.
   template <class Make>
   std::shared_ptr<const Value> get(const Key& key, Make&& make) {
     std::unique_lock lock(mutex_);

@@ -15,7 +15,8 @@ constexpr int most_links = 40;  // what the kernel follows
 
 class Walk {
  public:
-  Walk(const PathProbe& probe, std::optional<unsigned> installation_owner) : probe_(probe), installation_owner_(installation_owner) {}
+  Walk(const PathProbe& probe, std::optional<unsigned> installation_owner)
+      : probe_(probe), installation_owner_(installation_owner) {}
 
   /// Why the path is not trusted, or nothing; `place` is then where it ends.
   std::string follow(const std::filesystem::path& path) {
@@ -81,7 +82,8 @@ class Walk {
     return fmt::format("{} belongs to user {}, not to {}", path.string(), facts.owner, probe_.user());
   }
 
-  /// In the folder that it ends in others can put nothing beside the file, a log of a database say, not even in a sticky one.
+  /// In the folder that it ends in others can put nothing beside the file, a log of a database say, not even in a
+  /// sticky one.
   std::string check_last_folder() const {
     const auto end = probe_.entry(place_);
     const std::filesystem::path folder = end && end->is_folder ? place_ : place_.parent_path();
@@ -90,7 +92,9 @@ class Walk {
     return others_can_write(*facts, probe_) ? writable_by_others(folder, *facts) : std::string();
   }
 
-  static std::string absent(const std::filesystem::path& path) { return fmt::format("{} is not there, or may not be looked at", path.string()); }
+  static std::string absent(const std::filesystem::path& path) {
+    return fmt::format("{} is not there, or may not be looked at", path.string());
+  }
 
   static std::string writable_by_others(const std::filesystem::path& path, const PathFacts& facts) {
     return fmt::format("others can write {} (mode {:o})", path.string(), facts.mode & 01777U);
@@ -111,10 +115,12 @@ bool others_can_write(const PathFacts& facts, const PathProbe& probe) {
   return (facts.mode & S_IWGRP) != 0 && (facts.has_access_list || !probe.is_private_group(facts.group));
 }
 
-TrustedPath trusted_path(const std::filesystem::path& path, const PathProbe& probe, std::optional<unsigned> installation_owner) {
+TrustedPath trusted_path(const std::filesystem::path& path, const PathProbe& probe,
+                         std::optional<unsigned> installation_owner) {
   std::error_code failure;
   const auto absolute = std::filesystem::absolute(path, failure);
-  if (failure) return {.resolved = path, .doubt = fmt::format("{} cannot be followed: {}", path.string(), failure.message())};
+  if (failure)
+    return {.resolved = path, .doubt = fmt::format("{} cannot be followed: {}", path.string(), failure.message())};
   Walk walk(probe, installation_owner);
   std::string doubt = walk.follow(absolute);
   return {.resolved = walk.place(), .doubt = std::move(doubt)};

@@ -29,7 +29,8 @@ class Splitter {
 
  private:
   bool skip_blanks() {
-    rest_.remove_prefix(static_cast<std::size_t>(std::find_if_not(rest_.begin(), rest_.end(), is_blank) - rest_.begin()));
+    rest_.remove_prefix(
+        static_cast<std::size_t>(std::find_if_not(rest_.begin(), rest_.end(), is_blank) - rest_.begin()));
     return !rest_.empty();
   }
 
@@ -51,7 +52,8 @@ class Splitter {
 
   void take_doubled(std::string& made) {
     while (!take("\"")) {
-      const bool escaped = rest_.size() > 1 && rest_[0] == '\\' && std::string_view("\"\\$`").find(rest_[1]) != std::string_view::npos;
+      const bool escaped =
+          rest_.size() > 1 && rest_[0] == '\\' && std::string_view("\"\\$`").find(rest_[1]) != std::string_view::npos;
       if (escaped) rest_.remove_prefix(1);
       made += next("a quote (\") is not closed");
     }
@@ -118,7 +120,8 @@ std::vector<std::string> split_words(std::string_view line) { return Splitter(li
 std::string quoted_word(std::string_view word) {
   if (!word.empty() && std::all_of(word.begin(), word.end(), needs_no_quotes)) return std::string(word);
   constexpr std::string_view changed_by_shells = "\"\\$`!";  // between double quotes
-  if (word.find_first_of(changed_by_shells) == std::string_view::npos && printable(word) == word) return fmt::format("\"{}\"", word);
+  if (word.find_first_of(changed_by_shells) == std::string_view::npos && printable(word) == word)
+    return fmt::format("\"{}\"", word);
   return escaped(word);
 }
 

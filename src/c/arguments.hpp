@@ -48,7 +48,13 @@ inline SoftmaxBackwardArguments arguments_of(const vostok_softmax_backward_argum
 }
 
 inline AttentionArguments arguments_of(const vostok_attention_arguments& c) {
-  return {.query = c.query, .key = c.key, .value = c.value, .output = c.output, .saved = c.saved, .scale = c.scale, .workspace = c.workspace};
+  return {.query = c.query,
+          .key = c.key,
+          .value = c.value,
+          .output = c.output,
+          .saved = c.saved,
+          .scale = c.scale,
+          .workspace = c.workspace};
 }
 
 inline AttentionBackwardArguments arguments_of(const vostok_attention_backward_arguments& c) {
@@ -72,7 +78,9 @@ inline BiasActivationArguments arguments_of(const vostok_bias_activation_argumen
   return {.input = c.input, .bias = c.bias, .output = c.output, .workspace = c.workspace};
 }
 
-inline Im2colArguments arguments_of(const vostok_im2col_arguments& c) { return {.input = c.input, .output = c.output, .workspace = c.workspace}; }
+inline Im2colArguments arguments_of(const vostok_im2col_arguments& c) {
+  return {.input = c.input, .output = c.output, .workspace = c.workspace};
+}
 
 /// Everything is zero but a scale, where C++ has one.
 template <class C>

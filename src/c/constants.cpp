@@ -13,18 +13,22 @@ namespace {
 /// Does not compile where the header's constant is not the enumerator's value.
 template <class E>
 consteval Constant same(E enumerator, const char* name, std::int32_t constant) {
-  if (static_cast<std::int32_t>(enumerator) != constant) throw "the header's constant is another number than the enumerator";
+  if (static_cast<std::int32_t>(enumerator) != constant)
+    throw "the header's constant is another number than the enumerator";
   return {enumeration(enumerator), name, constant};
 }
 
 /// Operations are numbered as the alternatives of AnyProblem.
 template <class Problem>
 consteval Constant operation(const char* name, std::int32_t constant) {
-  if (AnyProblem(Problem{}).index() != static_cast<std::size_t>(constant)) throw "the header's constant is another number than the alternative";
+  if (AnyProblem(Problem{}).index() != static_cast<std::size_t>(constant))
+    throw "the header's constant is another number than the alternative";
   return {operation_enumeration, name, constant};
 }
 
-consteval bool is_status(ErrorCode code, vostok_status status) { return static_cast<vostok_status>(code) + 1 == status; }
+consteval bool is_status(ErrorCode code, vostok_status status) {
+  return static_cast<vostok_status>(code) + 1 == status;
+}
 
 static_assert(is_status(ErrorCode::invalid_argument, VOSTOK_INVALID_ARGUMENT));
 static_assert(is_status(ErrorCode::invalid_topology, VOSTOK_INVALID_TOPOLOGY));
@@ -118,13 +122,14 @@ template <class E>
 consteval bool lists_all() {
   std::int32_t count = 0;
   for (const Constant& constant : all)
-    if (constant.enumeration == enumeration(E{}) && std::string_view(name(static_cast<E>(count))) == constant.name) ++count;
+    if (constant.enumeration == enumeration(E{}) && std::string_view(name(static_cast<E>(count))) == constant.name)
+      ++count;
   return name(static_cast<E>(count)) == nullptr;
 }
 
-static_assert(lists_all<Dtype>() && lists_all<IndexType>() && lists_all<Layout>() && lists_all<Bias>() && lists_all<Activation>() &&
-              lists_all<Scale>() && lists_all<Math>() && lists_all<NonFinite>() && lists_all<ValueLifetime>() && lists_all<RowStatistics>() &&
-              lists_all<Saved>() && lists_all<Keep>());
+static_assert(lists_all<Dtype>() && lists_all<IndexType>() && lists_all<Layout>() && lists_all<Bias>() &&
+              lists_all<Activation>() && lists_all<Scale>() && lists_all<Math>() && lists_all<NonFinite>() &&
+              lists_all<ValueLifetime>() && lists_all<RowStatistics>() && lists_all<Saved>() && lists_all<Keep>());
 
 }  // namespace
 

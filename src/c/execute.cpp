@@ -35,23 +35,28 @@ vostok_status vostok_execute_softmax(const vostok_plan* plan, void* stream, cons
   return execute<vostok::Softmax>(plan, stream, arguments);
 }
 
-vostok_status vostok_execute_softmax_backward(const vostok_plan* plan, void* stream, const vostok_softmax_backward_arguments* arguments) {
+vostok_status vostok_execute_softmax_backward(const vostok_plan* plan, void* stream,
+                                              const vostok_softmax_backward_arguments* arguments) {
   return execute<vostok::SoftmaxBackward>(plan, stream, arguments);
 }
 
-vostok_status vostok_execute_attention(const vostok_plan* plan, void* stream, const vostok_attention_arguments* arguments) {
+vostok_status vostok_execute_attention(const vostok_plan* plan, void* stream,
+                                       const vostok_attention_arguments* arguments) {
   return execute<vostok::SparseAttention>(plan, stream, arguments);
 }
 
-vostok_status vostok_execute_attention_backward(const vostok_plan* plan, void* stream, const vostok_attention_backward_arguments* arguments) {
+vostok_status vostok_execute_attention_backward(const vostok_plan* plan, void* stream,
+                                                const vostok_attention_backward_arguments* arguments) {
   return execute<vostok::SparseAttentionBackward>(plan, stream, arguments);
 }
 
-vostok_status vostok_execute_depthwise(const vostok_plan* plan, void* stream, const vostok_depthwise_arguments* arguments) {
+vostok_status vostok_execute_depthwise(const vostok_plan* plan, void* stream,
+                                       const vostok_depthwise_arguments* arguments) {
   return execute<vostok::DepthwiseConvolution>(plan, stream, arguments);
 }
 
-vostok_status vostok_execute_bias_activation(const vostok_plan* plan, void* stream, const vostok_bias_activation_arguments* arguments) {
+vostok_status vostok_execute_bias_activation(const vostok_plan* plan, void* stream,
+                                             const vostok_bias_activation_arguments* arguments) {
   return execute<vostok::BiasActivation>(plan, stream, arguments);
 }
 

@@ -83,7 +83,9 @@ struct vostok_bytes : vostok::c::Handle<std::vector<std::byte>> {
 namespace vostok::c {
 
 inline const Context& context_of(const vostok_context* context) { return required(context, "context").value; }
-inline const Topology& topology_of(const vostok_topology* topology, const char* argument = "topology") { return required(topology, argument).value; }
+inline const Topology& topology_of(const vostok_topology* topology, const char* argument = "topology") {
+  return required(topology, argument).value;
+}
 
 /// Bytes that a caller gives.
 inline std::span<const std::byte> span_of(const void* data, std::size_t size) {

@@ -11,7 +11,8 @@ namespace {
 /// Serves the library's device memory from a program's two functions.
 class CallerAllocator : public Allocator {
  public:
-  explicit CallerAllocator(const vostok_options& options) : allocate_(options.allocate), release_(options.release), user_(options.allocator_user) {}
+  explicit CallerAllocator(const vostok_options& options)
+      : allocate_(options.allocate), release_(options.release), user_(options.allocator_user) {}
   void* allocate(std::int64_t bytes) override { return allocate_(bytes, user_); }
   void release(void* memory) noexcept override { release_(memory, user_); }
 
@@ -107,7 +108,9 @@ PlanOptions options_of(const vostok_plan_options* given) {
   if (known.family != nullptr) options.family = known.family;
   if (known.packed_format != nullptr) options.packed_format = known.packed_format;
   if (known.progress != nullptr)
-    options.progress = [progress = known.progress, user = known.progress_user](const std::string& line) { progress(line.c_str(), user); };
+    options.progress = [progress = known.progress, user = known.progress_user](const std::string& line) {
+      progress(line.c_str(), user);
+    };
   if (known.stop != nullptr) options.stop = [stop = known.stop, user = known.stop_user] { return stop(user) != 0; };
   return options;
 }

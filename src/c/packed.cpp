@@ -18,10 +18,12 @@ struct Structure<vostok_load_options> {
 
 namespace {
 
-/// Memory of the caller's, given back with the last handle of what lies in it; where nothing came to lie there, it stays the caller's.
+/// Memory of the caller's, given back with the last handle of what lies in it; where nothing came to lie there, it
+/// stays the caller's.
 class LentMemory {
  public:
-  explicit LentMemory(const vostok_packed_memory& memory) : data_(memory.data), release_(memory.release), user_(memory.user) {}
+  explicit LentMemory(const vostok_packed_memory& memory)
+      : data_(memory.data), release_(memory.release), user_(memory.user) {}
   ~LentMemory() {
     if (taken_ && release_ != nullptr) release_(data_, user_);
   }
@@ -50,7 +52,8 @@ vostok_status make_in_memory(const vostok_packed_memory* given, vostok_packed** 
 
 LoadOptions load_options_of(const vostok_load_options* given) {
   const vostok_load_options known = read_or_defaults(given);
-  LoadOptions options{.topology = known.topology == nullptr ? Topology() : known.topology->value, .stream = stream_of(known.stream)};
+  LoadOptions options{.topology = known.topology == nullptr ? Topology() : known.topology->value,
+                      .stream = stream_of(known.stream)};
   const TakeFields take(Structure<vostok_load_options>::name);
   take("keep", known.keep, options.keep);
   return options;
@@ -65,14 +68,15 @@ const PackedValues& packed_of(const vostok_packed* packed) { return required(pac
 using namespace vostok::c;
 
 vostok_status vostok_plan_pack(const vostok_plan* plan, void* stream, const void* values, vostok_packed** packed) {
-  return make_handle(packed, "packed", [&] { return plan_of<vostok::Spmm>(plan, "pack values for").pack(stream_of(stream), values); });
+  return make_handle(packed, "packed",
+                     [&] { return plan_of<vostok::Spmm>(plan, "pack values for").pack(stream_of(stream), values); });
 }
 
 void vostok_packed_memory_init(vostok_packed_memory* memory, size_t size) { initialise(memory, size); }
 void vostok_load_options_init(vostok_load_options* options, size_t size) { initialise(options, size); }
 
-vostok_status vostok_plan_pack_into(const vostok_plan* plan, void* stream, const void* values, const vostok_packed_memory* memory,
-                                    vostok_packed** packed) {
+vostok_status vostok_plan_pack_into(const vostok_plan* plan, void* stream, const void* values,
+                                    const vostok_packed_memory* memory, vostok_packed** packed) {
   return make_in_memory(memory, packed, [&](const vostok::PackedMemory& into) {
     return plan_of<vostok::Spmm>(plan, "pack values for").pack_into(stream_of(stream), values, into);
   });
@@ -102,8 +106,8 @@ vostok_status vostok_packed_save_head(const vostok_packed* packed, vostok_bytes*
   return make_handle(bytes, "bytes", [&] { return packed_of(packed).save_head(); });
 }
 
-vostok_status vostok_packed_load(const vostok_context* context, const vostok_topology* topology, const void* data, size_t size,
-                                 vostok_packed** packed) {
+vostok_status vostok_packed_load(const vostok_context* context, const vostok_topology* topology, const void* data,
+                                 size_t size, vostok_packed** packed) {
   return make_handle(packed, "packed", [&] {
     const std::span<const std::byte> saved = span_of(data, size);
     if (topology == nullptr) return context_of(context).load_packed(saved);
@@ -111,13 +115,15 @@ vostok_status vostok_packed_load(const vostok_context* context, const vostok_top
   });
 }
 
-vostok_status vostok_packed_load_with(const vostok_context* context, const void* data, size_t size, const vostok_load_options* options,
-                                      vostok_packed** packed) {
-  return make_handle(packed, "packed", [&] { return context_of(context).load_packed(span_of(data, size), load_options_of(options)); });
+vostok_status vostok_packed_load_with(const vostok_context* context, const void* data, size_t size,
+                                      const vostok_load_options* options, vostok_packed** packed) {
+  return make_handle(packed, "packed",
+                     [&] { return context_of(context).load_packed(span_of(data, size), load_options_of(options)); });
 }
 
-vostok_status vostok_packed_adopt(const vostok_context* context, const void* head, size_t head_size, const vostok_packed_memory* values,
-                                  const vostok_load_options* options, vostok_packed** packed) {
+vostok_status vostok_packed_adopt(const vostok_context* context, const void* head, size_t head_size,
+                                  const vostok_packed_memory* values, const vostok_load_options* options,
+                                  vostok_packed** packed) {
   return make_in_memory(values, packed, [&](const vostok::PackedMemory& memory) {
     const vostok::Context& adopting = context_of(context);
     if (head == nullptr) return adopting.adopt_packed(memory, load_options_of(options));

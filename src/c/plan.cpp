@@ -10,16 +10,19 @@ namespace vostok::c {
 namespace {
 
 template <class Problem, class C>
-vostok_status make_masked(const vostok_context* context, const vostok_topology* topology, const C* problem, const vostok_plan_options* options,
-                          vostok_plan** plan) noexcept {
+vostok_status make_masked(const vostok_context* context, const vostok_topology* topology, const C* problem,
+                          const vostok_plan_options* options, vostok_plan** plan) noexcept {
   return make_handle(plan, "plan", [&]() -> AnyOperation {
     return context_of(context).plan(problem_of<Problem>(problem), topology_of(topology), options_of(options));
   });
 }
 
 template <class Problem, class C>
-vostok_status make_unmasked(const vostok_context* context, const C* problem, const vostok_plan_options* options, vostok_plan** plan) noexcept {
-  return make_handle(plan, "plan", [&]() -> AnyOperation { return context_of(context).plan(problem_of<Problem>(problem), options_of(options)); });
+vostok_status make_unmasked(const vostok_context* context, const C* problem, const vostok_plan_options* options,
+                            vostok_plan** plan) noexcept {
+  return make_handle(plan, "plan", [&]() -> AnyOperation {
+    return context_of(context).plan(problem_of<Problem>(problem), options_of(options));
+  });
 }
 
 /// The plan without its operation.
@@ -50,48 +53,52 @@ AnyOperation rebound(const Plan<Problem>& plan, const Topology& topology) {
 
 using namespace vostok::c;
 
-vostok_status vostok_plan_spmm(const vostok_context* context, const vostok_topology* topology, const vostok_spmm* problem,
-                               const vostok_plan_options* options, vostok_plan** plan) {
+vostok_status vostok_plan_spmm(const vostok_context* context, const vostok_topology* topology,
+                               const vostok_spmm* problem, const vostok_plan_options* options, vostok_plan** plan) {
   return make_masked<vostok::Spmm>(context, topology, problem, options, plan);
 }
 
-vostok_status vostok_plan_sddmm(const vostok_context* context, const vostok_topology* topology, const vostok_sddmm* problem,
-                                const vostok_plan_options* options, vostok_plan** plan) {
+vostok_status vostok_plan_sddmm(const vostok_context* context, const vostok_topology* topology,
+                                const vostok_sddmm* problem, const vostok_plan_options* options, vostok_plan** plan) {
   return make_masked<vostok::Sddmm>(context, topology, problem, options, plan);
 }
 
-vostok_status vostok_plan_softmax(const vostok_context* context, const vostok_topology* topology, const vostok_softmax* problem,
-                                  const vostok_plan_options* options, vostok_plan** plan) {
+vostok_status vostok_plan_softmax(const vostok_context* context, const vostok_topology* topology,
+                                  const vostok_softmax* problem, const vostok_plan_options* options,
+                                  vostok_plan** plan) {
   return make_masked<vostok::Softmax>(context, topology, problem, options, plan);
 }
 
-vostok_status vostok_plan_softmax_backward(const vostok_context* context, const vostok_topology* topology, const vostok_softmax_backward* problem,
-                                           const vostok_plan_options* options, vostok_plan** plan) {
+vostok_status vostok_plan_softmax_backward(const vostok_context* context, const vostok_topology* topology,
+                                           const vostok_softmax_backward* problem, const vostok_plan_options* options,
+                                           vostok_plan** plan) {
   return make_masked<vostok::SoftmaxBackward>(context, topology, problem, options, plan);
 }
 
-vostok_status vostok_plan_attention(const vostok_context* context, const vostok_topology* topology, const vostok_attention* problem,
-                                    const vostok_plan_options* options, vostok_plan** plan) {
+vostok_status vostok_plan_attention(const vostok_context* context, const vostok_topology* topology,
+                                    const vostok_attention* problem, const vostok_plan_options* options,
+                                    vostok_plan** plan) {
   return make_masked<vostok::SparseAttention>(context, topology, problem, options, plan);
 }
 
-vostok_status vostok_plan_attention_backward(const vostok_context* context, const vostok_topology* topology, const vostok_attention* forward,
-                                             const vostok_plan_options* options, vostok_plan** plan) {
+vostok_status vostok_plan_attention_backward(const vostok_context* context, const vostok_topology* topology,
+                                             const vostok_attention* forward, const vostok_plan_options* options,
+                                             vostok_plan** plan) {
   return make_masked<vostok::SparseAttentionBackward>(context, topology, forward, options, plan);
 }
 
-vostok_status vostok_plan_depthwise(const vostok_context* context, const vostok_depthwise* problem, const vostok_plan_options* options,
-                                    vostok_plan** plan) {
+vostok_status vostok_plan_depthwise(const vostok_context* context, const vostok_depthwise* problem,
+                                    const vostok_plan_options* options, vostok_plan** plan) {
   return make_unmasked<vostok::DepthwiseConvolution>(context, problem, options, plan);
 }
 
-vostok_status vostok_plan_bias_activation(const vostok_context* context, const vostok_bias_activation* problem, const vostok_plan_options* options,
-                                          vostok_plan** plan) {
+vostok_status vostok_plan_bias_activation(const vostok_context* context, const vostok_bias_activation* problem,
+                                          const vostok_plan_options* options, vostok_plan** plan) {
   return make_unmasked<vostok::BiasActivation>(context, problem, options, plan);
 }
 
-vostok_status vostok_plan_im2col(const vostok_context* context, const vostok_im2col* problem, const vostok_plan_options* options,
-                                 vostok_plan** plan) {
+vostok_status vostok_plan_im2col(const vostok_context* context, const vostok_im2col* problem,
+                                 const vostok_plan_options* options, vostok_plan** plan) {
   return make_unmasked<vostok::Im2col>(context, problem, options, plan);
 }
 
@@ -100,7 +107,8 @@ vostok_plan* vostok_plan_retain(vostok_plan* plan) { return retain(plan); }
 void vostok_plan_release(vostok_plan* plan) { release(plan); }
 
 std::int32_t vostok_plan_operation(const vostok_plan* plan) {
-  return guarded_value(std::int32_t{-1}, [&] { return static_cast<std::int32_t>(required(plan, "plan").value.index()); });
+  return guarded_value(std::int32_t{-1},
+                       [&] { return static_cast<std::int32_t>(required(plan, "plan").value.index()); });
 }
 
 std::int64_t vostok_plan_workspace_bytes(const vostok_plan* plan) {
@@ -109,19 +117,23 @@ std::int64_t vostok_plan_workspace_bytes(const vostok_plan* plan) {
 
 std::int64_t vostok_plan_saved_bytes(const vostok_plan* plan) {
   return guarded_value(std::int64_t{-1}, [&] {
-    return asked(plan, std::int64_t{0}, [](const auto& one) -> decltype(one.saved_bytes()) { return one.saved_bytes(); });
+    return asked(plan, std::int64_t{0},
+                 [](const auto& one) -> decltype(one.saved_bytes()) { return one.saved_bytes(); });
   });
 }
 
 std::int64_t vostok_plan_packed_bytes(const vostok_plan* plan) {
   return guarded_value(std::int64_t{-1}, [&] {
-    return asked(plan, std::int64_t{0}, [](const auto& one) -> decltype(one.packed_bytes()) { return one.packed_bytes(); });
+    return asked(plan, std::int64_t{0},
+                 [](const auto& one) -> decltype(one.packed_bytes()) { return one.packed_bytes(); });
   });
 }
 
 const char* vostok_plan_packed_format(const vostok_plan* plan) {
-  return guarded_text(
-      [&] { return asked(plan, std::string(), [](const auto& one) -> decltype(one.packed_format()) { return one.packed_format(); }); });
+  return guarded_text([&] {
+    return asked(plan, std::string(),
+                 [](const auto& one) -> decltype(one.packed_format()) { return one.packed_format(); });
+  });
 }
 
 std::int32_t vostok_plan_provenance(const vostok_plan* plan) {

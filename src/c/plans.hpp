@@ -9,7 +9,9 @@ namespace vostok::c {
 
 /// "cannot execute spmm: plan is one of softmax".
 [[noreturn]] inline void fail_operation(const char* verb, std::size_t wanted, std::size_t given) {
-  const auto name_of = [](std::size_t operation) { return constant_name(operation_enumeration, static_cast<std::int32_t>(operation)); };
+  const auto name_of = [](std::size_t operation) {
+    return constant_name(operation_enumeration, static_cast<std::int32_t>(operation));
+  };
   fail(ErrorCode::invalid_argument, "cannot {} {}: plan is one of {}", verb, name_of(wanted), name_of(given));
 }
 

@@ -25,11 +25,15 @@ AnyProblem any_problem(const vostok_preparation& known) {
     case VOSTOK_OPERATION_SPMM: return problem_of<Spmm>(static_cast<const vostok_spmm*>(problem));
     case VOSTOK_OPERATION_SDDMM: return problem_of<Sddmm>(static_cast<const vostok_sddmm*>(problem));
     case VOSTOK_OPERATION_SOFTMAX: return problem_of<Softmax>(static_cast<const vostok_softmax*>(problem));
-    case VOSTOK_OPERATION_SOFTMAX_BACKWARD: return problem_of<SoftmaxBackward>(static_cast<const vostok_softmax_backward*>(problem));
+    case VOSTOK_OPERATION_SOFTMAX_BACKWARD:
+      return problem_of<SoftmaxBackward>(static_cast<const vostok_softmax_backward*>(problem));
     case VOSTOK_OPERATION_ATTENTION: return problem_of<SparseAttention>(static_cast<const vostok_attention*>(problem));
-    case VOSTOK_OPERATION_ATTENTION_BACKWARD: return problem_of<SparseAttentionBackward>(static_cast<const vostok_attention*>(problem));
-    case VOSTOK_OPERATION_DEPTHWISE: return problem_of<DepthwiseConvolution>(static_cast<const vostok_depthwise*>(problem));
-    case VOSTOK_OPERATION_BIAS_ACTIVATION: return problem_of<BiasActivation>(static_cast<const vostok_bias_activation*>(problem));
+    case VOSTOK_OPERATION_ATTENTION_BACKWARD:
+      return problem_of<SparseAttentionBackward>(static_cast<const vostok_attention*>(problem));
+    case VOSTOK_OPERATION_DEPTHWISE:
+      return problem_of<DepthwiseConvolution>(static_cast<const vostok_depthwise*>(problem));
+    case VOSTOK_OPERATION_BIAS_ACTIVATION:
+      return problem_of<BiasActivation>(static_cast<const vostok_bias_activation*>(problem));
     case VOSTOK_OPERATION_IM2COL: return problem_of<Im2col>(static_cast<const vostok_im2col*>(problem));
     default: fail_enumerator("vostok_preparation", "operation", known.operation, operation_enumeration);
   }
@@ -46,7 +50,8 @@ const vostok_preparation* problem_at(const vostok_preparation* problems, std::si
   return reinterpret_cast<const vostok_preparation*>(first + number * problems->size);
 }
 
-Outcomes prepare(const Context& context, const vostok_preparation* problems, std::size_t count, const PlanOptions& options) {
+Outcomes prepare(const Context& context, const vostok_preparation* problems, std::size_t count,
+                 const PlanOptions& options) {
   Outcomes outcomes(count);
   std::vector<Preparation> readable;
   std::vector<std::size_t> numbers;
@@ -81,8 +86,8 @@ std::vector<std::byte> lines_of(const Outcomes& outcomes) {
 
 using namespace vostok::c;
 
-vostok_status vostok_prepare(const vostok_context* context, const vostok_preparation* problems, size_t count, const vostok_plan_options* options,
-                             vostok_status* statuses, vostok_bytes** failures) {
+vostok_status vostok_prepare(const vostok_context* context, const vostok_preparation* problems, size_t count,
+                             const vostok_plan_options* options, vostok_status* statuses, vostok_bytes** failures) {
   if (failures != nullptr) *failures = nullptr;
   return guarded([&] {
     const vostok::Context& preparing = context_of(context);
@@ -90,6 +95,7 @@ vostok_status vostok_prepare(const vostok_context* context, const vostok_prepara
     const Outcomes outcomes = prepare(preparing, problems, count, options_of(options));
     if (failures != nullptr) *failures = new vostok_bytes(lines_of(outcomes));
     if (statuses == nullptr) return;
-    for (const std::optional<vostok::Error>& outcome : outcomes) *statuses++ = outcome ? static_cast<vostok_status>(outcome->code()) + 1 : VOSTOK_OK;
+    for (const std::optional<vostok::Error>& outcome : outcomes)
+      *statuses++ = outcome ? static_cast<vostok_status>(outcome->code()) + 1 : VOSTOK_OK;
   });
 }

@@ -16,9 +16,19 @@ void vostok_im2col_init(vostok_im2col* problem, size_t size) { initialise(proble
 void vostok_spmm_arguments_init(vostok_spmm_arguments* arguments, size_t size) { initialise(arguments, size); }
 void vostok_sddmm_arguments_init(vostok_sddmm_arguments* arguments, size_t size) { initialise(arguments, size); }
 void vostok_softmax_arguments_init(vostok_softmax_arguments* arguments, size_t size) { initialise(arguments, size); }
-void vostok_softmax_backward_arguments_init(vostok_softmax_backward_arguments* arguments, size_t size) { initialise(arguments, size); }
-void vostok_attention_arguments_init(vostok_attention_arguments* arguments, size_t size) { initialise(arguments, size); }
-void vostok_attention_backward_arguments_init(vostok_attention_backward_arguments* arguments, size_t size) { initialise(arguments, size); }
-void vostok_depthwise_arguments_init(vostok_depthwise_arguments* arguments, size_t size) { initialise(arguments, size); }
-void vostok_bias_activation_arguments_init(vostok_bias_activation_arguments* arguments, size_t size) { initialise(arguments, size); }
+void vostok_softmax_backward_arguments_init(vostok_softmax_backward_arguments* arguments, size_t size) {
+  initialise(arguments, size);
+}
+void vostok_attention_arguments_init(vostok_attention_arguments* arguments, size_t size) {
+  initialise(arguments, size);
+}
+void vostok_attention_backward_arguments_init(vostok_attention_backward_arguments* arguments, size_t size) {
+  initialise(arguments, size);
+}
+void vostok_depthwise_arguments_init(vostok_depthwise_arguments* arguments, size_t size) {
+  initialise(arguments, size);
+}
+void vostok_bias_activation_arguments_init(vostok_bias_activation_arguments* arguments, size_t size) {
+  initialise(arguments, size);
+}
 void vostok_im2col_arguments_init(vostok_im2col_arguments* arguments, size_t size) { initialise(arguments, size); }

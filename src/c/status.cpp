@@ -13,7 +13,8 @@ namespace {
 
 constexpr const char* no_memory = "cannot make the call: out of host memory";
 
-/// What a thread keeps for its caller. It has no destructor: calls of other objects' destructors, behind the thread's end, still find it.
+/// What a thread keeps for its caller. It has no destructor: calls of other objects' destructors, behind the thread's
+/// end, still find it.
 struct ThreadTexts {
   std::string* failure = nullptr;
   std::string* lent = nullptr;
@@ -69,7 +70,9 @@ vostok_status note_failure() noexcept {
 
 const char* lend(std::string text) { return keep(texts.lent, std::move(text)); }
 
-void fail_null(const char* argument) { fail(ErrorCode::invalid_argument, "cannot use argument {}: it is NULL", argument); }
+void fail_null(const char* argument) {
+  fail(ErrorCode::invalid_argument, "cannot use argument {}: it is NULL", argument);
+}
 
 }  // namespace vostok::c
 

@@ -1,4 +1,5 @@
-// Where functions of the C interface begin and end: nothing is thrown across it, and this thread's last failure has a sentence.
+// Where functions of the C interface begin and end: nothing is thrown across it, and this thread's last failure has a
+// sentence.
 #pragma once
 
 #include <string>

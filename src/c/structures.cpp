@@ -17,7 +17,8 @@ Size size_of_structure(const void* given, const char* structure) {
   Size size = 0;
   std::memcpy(&size, given, sizeof(Size));
   if (size < sizeof(Size) || size > most_bytes)
-    fail(ErrorCode::invalid_argument, "cannot read {}: size = {} is none of its sizes; {}_init or sizeof gives it", structure, size, structure);
+    fail(ErrorCode::invalid_argument, "cannot read {}: size = {} is none of its sizes; {}_init or sizeof gives it",
+         structure, size, structure);
   return size;
 }
 
@@ -26,9 +27,11 @@ Size size_of_structure(const void* given, const char* structure) {
 void copy_known(void* known, std::size_t known_bytes, const void* given, const char* structure) {
   const std::size_t bytes = size_of_structure(given, structure);
   const char* const source = static_cast<const char*>(given);
-  const auto* const unknown = std::find_if(source + std::min(bytes, known_bytes), source + bytes, [](char byte) { return byte != 0; });
+  const auto* const unknown =
+      std::find_if(source + std::min(bytes, known_bytes), source + bytes, [](char byte) { return byte != 0; });
   if (unknown != source + bytes)
-    fail(ErrorCode::unsupported, "cannot read {}: byte {} is not 0, and this library knows {} bytes of it; it is of a newer version", structure,
+    fail(ErrorCode::unsupported,
+         "cannot read {}: byte {} is not 0, and this library knows {} bytes of it; it is of a newer version", structure,
          unknown - source, known_bytes);
   const auto size = static_cast<Size>(known_bytes);
   std::memcpy(known, given, std::min(bytes, known_bytes));
@@ -51,7 +54,8 @@ void fail_reserved(const char* structure, std::int32_t value) {
 }
 
 void fail_enumerator(const char* structure, const char* field, std::int32_t value, std::string_view enumeration) {
-  fail(ErrorCode::invalid_argument, "cannot read {}: {} = {} is none of {} ({})", structure, field, value, enumeration, constant_names(enumeration));
+  fail(ErrorCode::invalid_argument, "cannot read {}: {} = {} is none of {} ({})", structure, field, value, enumeration,
+       constant_names(enumeration));
 }
 
 void fail_flag(const char* structure, const char* field, std::int32_t value) {

@@ -15,8 +15,8 @@
 
 namespace vostok::c {
 
-/// Copies what the library knows of a caller's structure over its defaults; `known->size` is then the library's. Errors: invalid_argument (null, or a
-/// size that is none), unsupported (something behind what is known is not zero).
+/// Copies what the library knows of a caller's structure over its defaults; `known->size` is then the library's.
+/// Errors: invalid_argument (null, or a size that is none), unsupported (something behind what is known is not zero).
 void copy_known(void* known, std::size_t known_bytes, const void* given, const char* structure);
 
 /// Copies as much of `known` as fits in a caller's structure of `bytes`; the rest becomes zero. `size` is the caller's.
@@ -26,7 +26,8 @@ void copy_back(const void* known, std::size_t known_bytes, void* given, std::siz
 std::size_t bytes_to_fill(const void* given, const char* structure);
 
 [[noreturn]] void fail_reserved(const char* structure, std::int32_t value);
-[[noreturn]] void fail_enumerator(const char* structure, const char* field, std::int32_t value, std::string_view enumeration);
+[[noreturn]] void fail_enumerator(const char* structure, const char* field, std::int32_t value,
+                                  std::string_view enumeration);
 [[noreturn]] void fail_flag(const char* structure, const char* field, std::int32_t value);
 [[noreturn]] void fail_list(const char* structure, const char* field, std::int64_t count);
 
@@ -72,7 +73,8 @@ class TakeFields {
     to = type == Dtype::f32 ? std::nullopt : std::optional(type);
   }
 
-  void list(const char* field, const std::int64_t* const& from, const std::int64_t& count, std::vector<std::int64_t>& to) const {
+  void list(const char* field, const std::int64_t* const& from, const std::int64_t& count,
+            std::vector<std::int64_t>& to) const {
     if (count < 0 || (count > 0 && from == nullptr)) fail_list(structure_, field, count);
     to.assign(from, from + count);
   }
@@ -90,7 +92,9 @@ class GiveFields {
     else to = static_cast<C>(from);
   }
 
-  void or_f32(const char*, std::int32_t& to, const std::optional<Dtype>& from) const { to = static_cast<std::int32_t>(from.value_or(Dtype::f32)); }
+  void or_f32(const char*, std::int32_t& to, const std::optional<Dtype>& from) const {
+    to = static_cast<std::int32_t>(from.value_or(Dtype::f32));
+  }
 
   void list(const char*, const std::int64_t*& to, std::int64_t& count, const std::vector<std::int64_t>& from) const {
     to = from.data();

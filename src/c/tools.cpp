@@ -74,7 +74,8 @@ struct Structure<vostok_attention_mask> : MaskStructure<vostok_attention_mask, A
 namespace {
 
 template <class Mask, class C>
-vostok_status make_mask_topology(const vostok_context* context, const C* given, void* stream, vostok_topology** topology) noexcept {
+vostok_status make_mask_topology(const vostok_context* context, const C* given, void* stream,
+                                 vostok_topology** topology) noexcept {
   return make_handle(topology, "topology", [&] {
     const C known = read(given);
     Mask mask;
@@ -83,16 +84,23 @@ vostok_status make_mask_topology(const vostok_context* context, const C* given, 
   });
 }
 
-Dtype element_of(const vostok_dense& dense) { return enumerator<Dtype>(Structure<vostok_dense>::name, "element", dense.element); }
+Dtype element_of(const vostok_dense& dense) {
+  return enumerator<Dtype>(Structure<vostok_dense>::name, "element", dense.element);
+}
 
 DenseView view_of(const vostok_dense* given) {
   const vostok_dense dense = read(given);
-  return {.data = dense.data, .rows = dense.rows, .cols = dense.cols, .leading = dense.leading, .element = element_of(dense)};
+  return {.data = dense.data,
+          .rows = dense.rows,
+          .cols = dense.cols,
+          .leading = dense.leading,
+          .element = element_of(dense)};
 }
 
 /// Two handles of one call: both, or neither.
 template <class Make>
-vostok_status make_pair_of(vostok_topology** topology, vostok_array** array, const char* array_argument, const Make& make) {
+vostok_status make_pair_of(vostok_topology** topology, vostok_array** array, const char* array_argument,
+                           const Make& make) {
   if (topology != nullptr) *topology = nullptr;
   if (array != nullptr) *array = nullptr;
   return guarded([&] {
@@ -108,8 +116,8 @@ vostok_status make_pair_of(vostok_topology** topology, vostok_array** array, con
 
 void require_shape_of(const vostok_dense& dense, const Topology& topology) {
   if (dense.rows == topology.rows() && dense.cols == topology.cols()) return;
-  fail(ErrorCode::invalid_argument, "cannot write dense matrix: it is {} x {}, and the topology {} x {}", dense.rows, dense.cols, topology.rows(),
-       topology.cols());
+  fail(ErrorCode::invalid_argument, "cannot write dense matrix: it is {} x {}, and the topology {} x {}", dense.rows,
+       dense.cols, topology.rows(), topology.cols());
 }
 
 }  // namespace
@@ -124,55 +132,70 @@ void vostok_block_mask_init(vostok_block_mask* mask, size_t size) { initialise(m
 void vostok_banded_mask_init(vostok_banded_mask* mask, size_t size) { initialise(mask, size); }
 void vostok_attention_mask_init(vostok_attention_mask* mask, size_t size) { initialise(mask, size); }
 
-vostok_status vostok_sparse_above(const vostok_context* context, const vostok_dense* dense, float threshold, void* stream, vostok_topology** topology,
-                                  vostok_array** values) {
-  return make_pair_of(topology, values, "values",
-                      [&] { return vostok::sparse_above(context_of(context), view_of(dense), threshold, stream_of(stream)); });
-}
-
-vostok_status vostok_sparse_largest(const vostok_context* context, const vostok_dense* dense, std::int64_t count, std::int32_t per, void* stream,
-                                    vostok_topology** topology, vostok_array** values) {
+vostok_status vostok_sparse_above(const vostok_context* context, const vostok_dense* dense, float threshold,
+                                  void* stream, vostok_topology** topology, vostok_array** values) {
   return make_pair_of(topology, values, "values", [&] {
-    return vostok::sparse_largest(context_of(context), view_of(dense), count, static_cast<vostok::Per>(per), stream_of(stream));
+    return vostok::sparse_above(context_of(context), view_of(dense), threshold, stream_of(stream));
   });
 }
 
-vostok_status vostok_to_dense(const vostok_topology* topology, const void* values, const vostok_dense* dense, void* stream) {
+vostok_status vostok_sparse_largest(const vostok_context* context, const vostok_dense* dense, std::int64_t count,
+                                    std::int32_t per, void* stream, vostok_topology** topology, vostok_array** values) {
+  return make_pair_of(topology, values, "values", [&] {
+    return vostok::sparse_largest(context_of(context), view_of(dense), count, static_cast<vostok::Per>(per),
+                                  stream_of(stream));
+  });
+}
+
+vostok_status vostok_to_dense(const vostok_topology* topology, const void* values, const vostok_dense* dense,
+                              void* stream) {
   return guarded([&] {
     const vostok::Topology& source = topology_of(topology);
     const vostok_dense written = read(dense);
     require_shape_of(written, source);
-    vostok::to_dense(source, values, {.data = written.data, .leading = written.leading, .element = element_of(written)}, stream_of(stream));
+    vostok::to_dense(source, values, {.data = written.data, .leading = written.leading, .element = element_of(written)},
+                     stream_of(stream));
   });
 }
 
-vostok_status vostok_transpose(const vostok_topology* source, void* stream, vostok_topology** topology, vostok_array** positions) {
-  return make_pair_of(topology, positions, "positions", [&] { return vostok::transpose(topology_of(source, "source"), stream_of(stream)); });
+vostok_status vostok_transpose(const vostok_topology* source, void* stream, vostok_topology** topology,
+                               vostok_array** positions) {
+  return make_pair_of(topology, positions, "positions",
+                      [&] { return vostok::transpose(topology_of(source, "source"), stream_of(stream)); });
 }
 
-vostok_status vostok_sort_columns(const vostok_topology* source, void* stream, vostok_topology** topology, vostok_array** positions) {
-  return make_pair_of(topology, positions, "positions", [&] { return vostok::sort_columns(topology_of(source, "source"), stream_of(stream)); });
+vostok_status vostok_sort_columns(const vostok_topology* source, void* stream, vostok_topology** topology,
+                                  vostok_array** positions) {
+  return make_pair_of(topology, positions, "positions",
+                      [&] { return vostok::sort_columns(topology_of(source, "source"), stream_of(stream)); });
 }
 
-vostok_status vostok_linear_indices(const vostok_topology* topology, void* indices, std::int32_t index_bytes, void* stream) {
+vostok_status vostok_linear_indices(const vostok_topology* topology, void* indices, std::int32_t index_bytes,
+                                    void* stream) {
   return guarded([&] {
     const vostok::Topology& source = topology_of(topology);
-    with_index_type(index_bytes, [&](auto index) { vostok::linear_indices(source, static_cast<decltype(index)*>(indices), stream_of(stream)); });
+    with_index_type(index_bytes, [&](auto index) {
+      vostok::linear_indices(source, static_cast<decltype(index)*>(indices), stream_of(stream));
+    });
   });
 }
 
-vostok_status vostok_make_uniform_mask(const vostok_context* context, const vostok_uniform_mask* mask, void* stream, vostok_topology** topology) {
+vostok_status vostok_make_uniform_mask(const vostok_context* context, const vostok_uniform_mask* mask, void* stream,
+                                       vostok_topology** topology) {
   return make_mask_topology<vostok::UniformMask>(context, mask, stream, topology);
 }
 
-vostok_status vostok_make_block_mask(const vostok_context* context, const vostok_block_mask* mask, void* stream, vostok_topology** topology) {
+vostok_status vostok_make_block_mask(const vostok_context* context, const vostok_block_mask* mask, void* stream,
+                                     vostok_topology** topology) {
   return make_mask_topology<vostok::BlockMask>(context, mask, stream, topology);
 }
 
-vostok_status vostok_make_banded_mask(const vostok_context* context, const vostok_banded_mask* mask, void* stream, vostok_topology** topology) {
+vostok_status vostok_make_banded_mask(const vostok_context* context, const vostok_banded_mask* mask, void* stream,
+                                      vostok_topology** topology) {
   return make_mask_topology<vostok::BandedMask>(context, mask, stream, topology);
 }
 
-vostok_status vostok_make_attention_mask(const vostok_context* context, const vostok_attention_mask* mask, void* stream, vostok_topology** topology) {
+vostok_status vostok_make_attention_mask(const vostok_context* context, const vostok_attention_mask* mask, void* stream,
+                                         vostok_topology** topology) {
   return make_mask_topology<vostok::AttentionMask>(context, mask, stream, topology);
 }

@@ -68,18 +68,22 @@ void* vostok_array_data(const vostok_array* array) { return array == nullptr ? n
 
 std::int64_t vostok_array_bytes(const vostok_array* array) { return array == nullptr ? 0 : array->value.bytes(); }
 
-vostok_status vostok_copy_to_device(const vostok_context* context, void* device, const void* host, std::int64_t bytes, void* stream) {
+vostok_status vostok_copy_to_device(const vostok_context* context, void* device, const void* host, std::int64_t bytes,
+                                    void* stream) {
   return guarded([&] { vostok::copy_to_device(context_of(context), device, host, bytes, stream_of(stream)); });
 }
 
-vostok_status vostok_copy_to_host(const vostok_context* context, void* host, const void* device, std::int64_t bytes, void* stream) {
+vostok_status vostok_copy_to_host(const vostok_context* context, void* host, const void* device, std::int64_t bytes,
+                                  void* stream) {
   return guarded([&] { vostok::copy_to_host(context_of(context), host, device, bytes, stream_of(stream)); });
 }
 
 void vostok_csr_init(vostok_csr* csr, size_t size) { initialise(csr, size); }
 
-vostok_status vostok_topology_create(const vostok_context* context, const vostok_csr* csr, void* stream, vostok_topology** topology) {
-  return make_handle(topology, "topology", [&] { return context_of(context).topology(csr_of(csr), stream_of(stream)); });
+vostok_status vostok_topology_create(const vostok_context* context, const vostok_csr* csr, void* stream,
+                                     vostok_topology** topology) {
+  return make_handle(topology, "topology",
+                     [&] { return context_of(context).topology(csr_of(csr), stream_of(stream)); });
 }
 
 vostok_topology* vostok_topology_retain(vostok_topology* topology) { return retain(topology); }
@@ -102,12 +106,14 @@ vostok_status vostok_topology_release_packing(const vostok_topology* topology) {
   return guarded([&] { topology_of(topology).release_packing(); });
 }
 
-vostok_status vostok_topology_read(const vostok_topology* topology, void* row_offsets, void* column_indices, std::int32_t index_bytes, void* stream) {
+vostok_status vostok_topology_read(const vostok_topology* topology, void* row_offsets, void* column_indices,
+                                   std::int32_t index_bytes, void* stream) {
   return guarded([&] {
     const vostok::Topology& source = topology_of(topology);
     with_index_type(index_bytes, [&](auto index) {
       using Index = decltype(index);
-      vostok::read_csr(source, static_cast<Index*>(row_offsets), static_cast<Index*>(column_indices), stream_of(stream));
+      vostok::read_csr(source, static_cast<Index*>(row_offsets), static_cast<Index*>(column_indices),
+                       stream_of(stream));
     });
   });
 }

@@ -14,12 +14,14 @@ namespace vostok::cli {
 namespace {
 
 constexpr const char* cache_examples =
-    "FILE is a tuning.db (what was measured and chosen) or a code.db (compiled kernels). Without FILE, a command works on the user's own:\n"
+    "FILE is a tuning.db (what was measured and chosen) or a code.db (compiled kernels). Without FILE, a command works "
+    "on the user's own:\n"
     "VOSTOK_CACHE_DIR, XDG_CACHE_HOME/vostok or HOME/.cache/vostok.\n"
     "\n"
     "Examples:\n"
     "  vostok cache ls                                         the files in use, and what they hold\n"
-    "  vostok cache show --operation spmm                      every choice, and how much faster than the default it is\n"
+    "  vostok cache show --operation spmm                      every choice, and how much faster than the default it "
+    "is\n"
     "  vostok cache merge a.db b.db c.db --out fleet.db        what a fleet found, as one file\n"
     "  vostok cache dump fleet.db --out fleet.tuning.txt       the same as text, for review\n"
     "  vostok cache load fleet.tuning.txt                      into the user's own tuning.db\n"
@@ -51,7 +53,8 @@ std::filesystem::path cache_file_or_own(const std::string& given, cache::Content
 std::vector<std::filesystem::path> cache_files_here() {
   std::vector<std::filesystem::path> files;
   if (const auto folder = cache::locate({}).folder) add_if_there(files, *folder);
-  if (const auto folder = cache::shipped_folder(PathProbe()); folder && folder->is_trusted()) add_if_there(files, folder->path);
+  if (const auto folder = cache::shipped_folder(PathProbe()); folder && folder->is_trusted())
+    add_if_there(files, folder->path);
   return files;
 }
 

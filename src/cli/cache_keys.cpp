@@ -14,12 +14,13 @@ namespace vostok::cli {
 namespace {
 
 int make_keys(const std::string& name) {
-  if (name.empty() || name.ends_with('/')) fail(ErrorCode::invalid_argument, "cannot make keys: '{}' names no file", name);
+  if (name.empty() || name.ends_with('/'))
+    fail(ErrorCode::invalid_argument, "cannot make keys: '{}' names no file", name);
   const cache::SigningKey key = cache::make_signing_key();
   cache::write_key(key, name + ".key");
   cache::write_key(key.public_key, name + ".pub");
-  print(fmt::format("{}.key: keep it secret\n{}.pub: for CacheOptions::trusted_keys, as a file or by its digits\n{}\n", name, name,
-                    key.public_key.hex));
+  print(fmt::format("{}.key: keep it secret\n{}.pub: for CacheOptions::trusted_keys, as a file or by its digits\n{}\n",
+                    name, name, key.public_key.hex));
   return exit_success;
 }
 
@@ -41,7 +42,9 @@ void add_cache_keygen(CLI::App& parent, int& status) {
   app.footer(
       "Examples:\n"
       "  vostok cache keygen team                                team.key (secret) and team.pub");
-  app.add_option("name", *name, "The files are NAME.key and NAME.pub; neither may be there")->type_name("NAME")->required();
+  app.add_option("name", *name, "The files are NAME.key and NAME.pub; neither may be there")
+      ->type_name("NAME")
+      ->required();
   app.callback([name, &status] { status = make_keys(*name); });
 }
 
@@ -50,7 +53,8 @@ void add_cache_sign(CLI::App& parent, int& status) {
   auto key = std::make_shared<std::string>();
   CLI::App& app = *parent.add_subcommand("sign", "Sign files: FILE.sig is written beside each");
   app.footer(
-      "A program that sets CacheOptions::trusted_keys uses kernels of read-only and shipped files only where FILE.sig is by one of those keys.\n"
+      "A program that sets CacheOptions::trusted_keys uses kernels of read-only and shipped files only where FILE.sig "
+      "is by one of those keys.\n"
       "\n"
       "Examples:\n"
       "  vostok cache sign code.db tuning.db --key team.key\n"

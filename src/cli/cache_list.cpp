@@ -23,23 +23,28 @@ using nlohmann::ordered_json;
 
 void print_json(const ordered_json& value) { print(json_text(value)); }
 
-// --- ls ---------------------------------------------------------------------------------------------------------------
+// --- ls --------------------------------------------------------------------------------------------------------------
 
 std::string summary_text(const cache::FileSummary& file) {
-  const std::string rows = file.content == cache::Content::code
-                               ? fmt::format("{} kernels", file.kernels)
-                               : fmt::format("{} winners, {} trials, {} problems on {} devices{}", file.winners, file.trials, file.problems,
-                                             file.devices, file.errata == 0 ? "" : fmt::format(", {} errata", file.errata));
+  const std::string rows =
+      file.content == cache::Content::code
+          ? fmt::format("{} kernels", file.kernels)
+          : fmt::format("{} winners, {} trials, {} problems on {} devices{}", file.winners, file.trials, file.problems,
+                        file.devices, file.errata == 0 ? "" : fmt::format(", {} errata", file.errata));
   const std::string signer = file.signer ? fmt::format(", signed by {}...", file.signer->hex.substr(0, 8)) : "";
   return fmt::format("{}: {}, {}{}\n", file.path.string(), rows, kibibytes(file.bytes), signer);
 }
 
 ordered_json summary_json(const cache::FileSummary& file) {
-  ordered_json object = {{"path", file.path.string()}, {"content", cache::file_name(file.content)}, {"bytes", file.bytes}};
+  ordered_json object = {
+      {"path", file.path.string()}, {"content", cache::file_name(file.content)}, {"bytes", file.bytes}};
   if (file.content == cache::Content::code) object["kernels"] = file.kernels;
   else
-    object.update(
-        {{"devices", file.devices}, {"problems", file.problems}, {"winners", file.winners}, {"trials", file.trials}, {"errata", file.errata}});
+    object.update({{"devices", file.devices},
+                   {"problems", file.problems},
+                   {"winners", file.winners},
+                   {"trials", file.trials},
+                   {"errata", file.errata}});
   object["signer"] = file.signer ? ordered_json(file.signer->hex) : ordered_json();
   return object;
 }
@@ -65,7 +70,7 @@ int list_files(const std::vector<std::string>& given, bool json) {
   return status;
 }
 
-// --- show -------------------------------------------------------------------------------------------------------------
+// --- show ------------------------------------------------------------------------------------------------------------
 
 struct ShowOptions {
   std::string file;
@@ -77,7 +82,8 @@ struct ShowOptions {
 
 bool is_shown(const ShowOptions& options, const plan::ProblemKey& problem, const plan::DeviceKey& device) {
   const bool this_operation = options.operation.empty() || options.operation == problem.operation;
-  return this_operation && (options.device.empty() || device.name.find(options.device) != std::string::npos || device.uuid == options.device);
+  return this_operation && (options.device.empty() || device.name.find(options.device) != std::string::npos ||
+                            device.uuid == options.device);
 }
 
 /// Sorts devices and problems by their names and sizes; rows of one problem stay together.
@@ -85,40 +91,45 @@ template <class Row>
 void sort_rows(std::vector<Row>& rows) {
   const auto order = [](const Row& row) {
     const plan::Features& f = row.problem.features;
-    return std::tuple(row.device.name, row.device.uuid, row.problem.operation, row.problem.exact, row.problem.policy, f.m, f.k, f.nonzeros, f.n,
-                      f.row_variation, f.longest_row);
+    return std::tuple(row.device.name, row.device.uuid, row.problem.operation, row.problem.exact, row.problem.policy,
+                      f.m, f.k, f.nonzeros, f.n, f.row_variation, f.longest_row);
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return order(a) < order(b); });
 }
 
 std::string problem_text(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
   const plan::Features& f = problem.features;
-  return fmt::format("{}  m {} k {} n {} nonzeros {} row variation {:.2f}, {}, on {} ({})\n  {}\n", problem.operation, f.m, f.k, f.n, f.nonzeros,
-                     f.row_variation, problem.policy, device.name, device.uuid, problem.exact);
+  return fmt::format("{}  m {} k {} n {} nonzeros {} row variation {:.2f}, {}, on {} ({})\n  {}\n", problem.operation,
+                     f.m, f.k, f.n, f.nonzeros, f.row_variation, problem.policy, device.name, device.uuid,
+                     problem.exact);
 }
 
 ordered_json optional_json(const std::optional<double>& value) { return value ? ordered_json(*value) : ordered_json(); }
 
 ordered_json problem_json(const plan::ProblemKey& problem, const plan::DeviceKey& device) {
   const plan::Features& f = problem.features;
-  return {
-      {"operation", problem.operation},
-      {"exact", problem.exact},
-      {"policy", problem.policy},
-      {"m", f.m},
-      {"k", f.k},
-      {"n", f.n},
-      {"nonzeros", f.nonzeros},
-      {"longest_row", f.longest_row},
-      {"row_variation", f.row_variation},
-      {"device", {{"name", device.name}, {"uuid", device.uuid}, {"architecture", device.architecture}, {"multiprocessors", device.multiprocessors}}}};
+  return {{"operation", problem.operation},
+          {"exact", problem.exact},
+          {"policy", problem.policy},
+          {"m", f.m},
+          {"k", f.k},
+          {"n", f.n},
+          {"nonzeros", f.nonzeros},
+          {"longest_row", f.longest_row},
+          {"row_variation", f.row_variation},
+          {"device",
+           {{"name", device.name},
+            {"uuid", device.uuid},
+            {"architecture", device.architecture},
+            {"multiprocessors", device.multiprocessors}}}};
 }
 
 std::string winner_text(const cache::WinnerRow& row) {
   const plan::WinnerRecord& w = row.winner;
-  const std::string gain = w.default_median_us ? fmt::format(", {:.2f}x the default", *w.default_median_us / w.median_us) : "";
-  return fmt::format("  {:.2f} us{}: {} {} (effort {}, {} rounds, vostok {}, driver {})\n", w.median_us, gain, w.family, to_text(w.config),
-                     name(w.effort), w.rounds, w.library_version, row.device.driver);
+  const std::string gain =
+      w.default_median_us ? fmt::format(", {:.2f}x the default", *w.default_median_us / w.median_us) : "";
+  return fmt::format("  {:.2f} us{}: {} {} (effort {}, {} rounds, vostok {}, driver {})\n", w.median_us, gain, w.family,
+                     to_text(w.config), name(w.effort), w.rounds, w.library_version, row.device.driver);
 }
 
 ordered_json winner_json(const cache::WinnerRow& row) {
@@ -138,11 +149,11 @@ ordered_json winner_json(const cache::WinnerRow& row) {
 }
 
 std::string trial_text(const plan::TrialRecord& trial) {
-  const std::string result = trial.median_us
-                                 ? fmt::format("{:9.2f} us +- {:.2f} ({} rounds)", *trial.median_us, trial.spread_us.value_or(0), trial.rounds)
-                                 : fmt::format("{:>12}", trial.status);
-  return fmt::format("  {}{} {} {}{}\n", result, trial.is_default ? " default" : "", trial.family, to_text(trial.config),
-                     trial.reason.empty() ? "" : ": " + trial.reason);
+  const std::string result = trial.median_us ? fmt::format("{:9.2f} us +- {:.2f} ({} rounds)", *trial.median_us,
+                                                           trial.spread_us.value_or(0), trial.rounds)
+                                             : fmt::format("{:>12}", trial.status);
+  return fmt::format("  {}{} {} {}{}\n", result, trial.is_default ? " default" : "", trial.family,
+                     to_text(trial.config), trial.reason.empty() ? "" : ": " + trial.reason);
 }
 
 ordered_json trial_json(const cache::TrialRow& row) {
@@ -186,7 +197,8 @@ void show_rows(const ShowOptions& options, std::vector<Row> rows, const Text& te
 /// Measured trials first, fastest first.
 std::vector<cache::TrialRow> fastest_first(std::vector<cache::TrialRow> rows) {
   const auto order = [](const cache::TrialRow& row) {
-    return std::tuple(!row.trial.median_us, row.trial.median_us.value_or(0), row.trial.status, row.trial.family, row.trial.config);
+    return std::tuple(!row.trial.median_us, row.trial.median_us.value_or(0), row.trial.status, row.trial.family,
+                      row.trial.config);
   };
   std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
   return rows;
@@ -200,8 +212,9 @@ void show_code(const ShowOptions& options, const std::filesystem::path& file) {
     const auto row = cache::code_row(connection, key);
     if (!row) continue;
     const auto bytes = static_cast<std::int64_t>(row->image.binary.size());
-    text += fmt::format("{}  {} {} {}{}\n  {} ({})\n", key.substr(0, 16), row->entry.architecture, row->entry.family, kibibytes(bytes),
-                        row->is_intact ? "" : ", damaged", row->entry.expression, row->entry.compiler);
+    text +=
+        fmt::format("{}  {} {} {}{}\n  {} ({})\n", key.substr(0, 16), row->entry.architecture, row->entry.family,
+                    kibibytes(bytes), row->is_intact ? "" : ", damaged", row->entry.expression, row->entry.compiler);
     array.push_back({{"key", key},
                      {"family", row->entry.family},
                      {"expression", row->entry.expression},
@@ -226,7 +239,9 @@ int show(const ShowOptions& options) {
   }
   cache::TuningContent content = cache::read_content(file);
   if (options.trials)
-    show_rows(options, fastest_first(std::move(content.trials)), [](const cache::TrialRow& row) { return trial_text(row.trial); }, trial_json);
+    show_rows(
+        options, fastest_first(std::move(content.trials)),
+        [](const cache::TrialRow& row) { return trial_text(row.trial); }, trial_json);
   else show_rows(options, std::move(content.winners), winner_text, winner_json);
   return exit_success;
 }
@@ -239,7 +254,8 @@ void add_cache_ls(CLI::App& parent, int& status) {
   CLI::App& app = *parent.add_subcommand("ls", "The cache files, and how much each holds");
   app.footer(
       "Examples:\n"
-      "  vostok cache ls                                         the user's files and those that came with the library\n"
+      "  vostok cache ls                                         the user's files and those that came with the "
+      "library\n"
       "  vostok cache ls fleet.db code.db --json                 these");
   app.add_option("files", *files, "Files (default: the user's and the shipped ones)")->type_name("FILE");
   app.add_flag("--json", *json, "Print one JSON array");
@@ -252,11 +268,13 @@ void add_cache_show(CLI::App& parent, int& status) {
   app.footer(
       "Examples:\n"
       "  vostok cache show                                       the choices in the user's tuning.db\n"
-      "  vostok cache show fleet.db --operation sddmm --trials   what was measured and rejected for SDDMM, fastest first\n"
+      "  vostok cache show fleet.db --operation sddmm --trials   what was measured and rejected for SDDMM, fastest "
+      "first\n"
       "  vostok cache show code.db --json                        the kernels");
   app.add_option("file", options->file, "File (default: the user's tuning.db)")->type_name("FILE");
   app.add_option("--operation", options->operation, "Only this operation: spmm, sddmm, ...")->type_name("NAME");
-  app.add_option("--device", options->device, "Only devices with this in their name, or of this uuid")->type_name("NAME");
+  app.add_option("--device", options->device, "Only devices with this in their name, or of this uuid")
+      ->type_name("NAME");
   app.add_flag("--trials", options->trials, "Trials in place of choices");
   app.add_flag("--json", options->json, "Print one JSON array");
   app.callback([options, &status] { status = show(*options); });

@@ -26,9 +26,12 @@ constexpr const char* cache_regret_examples =
     "  vostok cache regret tuning.db                  the table of every operation\n"
     "  vostok cache regret tuning.db --policy cold --json\n"
     "\n"
-    "For every problem and device with a winner, what is stored of that problem on devices of that model is hidden, and a choice is made without\n"
-    "it: the nearest neighbour's, the cost model's (heuristic) and the fastest family's default config. Regret is the time of that choice over the\n"
-    "winner's, from the trials in the file; a choice that was not measured on the problem counts as absent. No GPU is needed.";
+    "For every problem and device with a winner, what is stored of that problem on devices of that model is hidden, "
+    "and a choice is made without\n"
+    "it: the nearest neighbour's, the cost model's (heuristic) and the fastest family's default config. Regret is the "
+    "time of that choice over the\n"
+    "winner's, from the trials in the file; a choice that was not measured on the problem counts as absent. No GPU is "
+    "needed.";
 
 struct RegretOptions {
   std::string file;
@@ -36,7 +39,8 @@ struct RegretOptions {
   bool json = false;
 };
 
-std::vector<plan::TunedProblem> tuned_problems(const cache::TuningContent& content, const std::optional<Policy>& policy) {
+std::vector<plan::TunedProblem> tuned_problems(const cache::TuningContent& content,
+                                               const std::optional<Policy>& policy) {
   std::map<std::string, plan::TunedProblem> problems;
   const auto entry = [&](const plan::ProblemKey& problem, const plan::DeviceKey& device) -> plan::TunedProblem& {
     plan::TunedProblem& found = problems[cache::subject_name(problem, device)];
@@ -55,7 +59,8 @@ std::vector<plan::TunedProblem> tuned_problems(const cache::TuningContent& conte
 /// Predicted choices, for devices as the file describes them; each device is opened once.
 class Predictions {
  public:
-  std::optional<std::pair<std::string, FieldMap>> operator()(const plan::ProblemKey& problem, const plan::DeviceKey& key) {
+  std::optional<std::pair<std::string, FieldMap>> operator()(const plan::ProblemKey& problem,
+                                                             const plan::DeviceKey& key) {
     const std::string what = fields_of(key);
     if (!devices_.contains(what)) devices_[what] = open(what);
     const auto& device = devices_[what];
@@ -88,12 +93,14 @@ std::map<std::string, std::vector<plan::Regret>> by_operation(const std::vector<
 }
 
 std::string table_text(const std::map<std::string, std::vector<plan::Regret>>& table) {
-  std::string text = fmt::format("{:<18} {:<10} {:>8} {:>7} {:>8} {:>8}  {}\n", "operation", "choice", "problems", "absent", "geomean", "worst", "");
+  std::string text = fmt::format("{:<18} {:<10} {:>8} {:>7} {:>8} {:>8}  {}\n", "operation", "choice", "problems",
+                                 "absent", "geomean", "worst", "");
   for (const auto& [operation, ways] : table)
     for (const plan::Regret& way : ways)
-      text += way.problems == 0 ? fmt::format("{:<18} {:<10} {:>8} {:>7} {:>8} {:>8}\n", operation, way.way, 0, way.absent, "-", "-")
-                                : fmt::format("{:<18} {:<10} {:>8} {:>7} {:>8.3f} {:>8.3f}  {}\n", operation, way.way, way.problems, way.absent,
-                                              way.geomean, way.worst, way.worst_problem);
+      text += way.problems == 0
+                  ? fmt::format("{:<18} {:<10} {:>8} {:>7} {:>8} {:>8}\n", operation, way.way, 0, way.absent, "-", "-")
+                  : fmt::format("{:<18} {:<10} {:>8} {:>7} {:>8.3f} {:>8.3f}  {}\n", operation, way.way, way.problems,
+                                way.absent, way.geomean, way.worst, way.worst_problem);
   return text;
 }
 
@@ -102,7 +109,11 @@ std::string table_json(const std::map<std::string, std::vector<plan::Regret>>& t
   ordered_json object = ordered_json::object();
   for (const auto& [operation, ways] : table)
     for (const plan::Regret& way : ways) {
-      ordered_json row = {{"problems", way.problems}, {"absent", way.absent}, {"geomean", nullptr}, {"worst", nullptr}, {"worst_problem", nullptr}};
+      ordered_json row = {{"problems", way.problems},
+                          {"absent", way.absent},
+                          {"geomean", nullptr},
+                          {"worst", nullptr},
+                          {"worst_problem", nullptr}};
       if (way.problems > 0) {
         row["geomean"] = way.geomean;
         row["worst"] = way.worst;
@@ -125,7 +136,8 @@ int run_regret(const RegretOptions& options) {
 
 void add_cache_regret(CLI::App& parent, int& status) {
   auto options = std::make_shared<RegretOptions>();
-  CLI::App& app = *parent.add_subcommand("regret", "What choices cost that are made without measuring: each tuned problem left out in turn");
+  CLI::App& app = *parent.add_subcommand(
+      "regret", "What choices cost that are made without measuring: each tuned problem left out in turn");
   app.footer(cache_regret_examples);
   app.add_option("file", options->file, "A tuning.db, or its dump")->type_name("FILE")->required();
   add_enum_option(app, "--policy", options->policy, "Only what was tuned so: warm or cold");

@@ -79,7 +79,8 @@ void add_cache_load(CLI::App& parent, int& status) {
   auto into = std::make_shared<std::string>();
   CLI::App& app = *parent.add_subcommand("load", "Add the rows of a dump to a tuning.db, all or none");
   app.footer(
-      "Rows of the same name are replaced; in the user's own file those stay that were measured on this machine's GPUs.\n"
+      "Rows of the same name are replaced; in the user's own file those stay that were measured on this machine's "
+      "GPUs.\n"
       "\n"
       "Examples:\n"
       "  vostok cache load fleet.tuning.txt                      into the user's tuning.db\n"

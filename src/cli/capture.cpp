@@ -16,7 +16,8 @@ namespace vostok::cli {
 namespace {
 
 constexpr const char* capture_examples =
-    "Runs a program with VOSTOK_CAPTURE set: every problem that it plans is appended to the file, once, and each mask's structure is saved in\n"
+    "Runs a program with VOSTOK_CAPTURE set: every problem that it plans is appended to the file, once, and each "
+    "mask's structure is saved in\n"
     "FILE.matrices beside it. The exit status is the program's.\n"
     "\n"
     "Examples:\n"
@@ -32,7 +33,8 @@ struct CaptureOptions {
 /// Fails early: the program's own library would only warn afterwards of a file that cannot be written.
 void require_writable(const std::filesystem::path& file) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) fail(ErrorCode::io_failure, "cannot capture to {}: it is a folder", file.string());
+  if (std::filesystem::is_directory(file, ignored))
+    fail(ErrorCode::io_failure, "cannot capture to {}: it is a folder", file.string());
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   const bool is_there = std::filesystem::exists(file, ignored);
   if (::access((is_there ? file : folder).c_str(), W_OK) != 0)
@@ -55,10 +57,13 @@ void require_writable(const std::filesystem::path& file) {
 
 void add_capture(CLI::App& parent) {
   auto options = std::make_shared<CaptureOptions>();
-  CLI::App& app = *parent.add_subcommand("capture", "Run a program and write the problems that it plans to a problem file");
+  CLI::App& app =
+      *parent.add_subcommand("capture", "Run a program and write the problems that it plans to a problem file");
   app.footer(capture_examples);
   app.add_option("--out", options->out, "Problem file that is appended to")->type_name("FILE")->capture_default_str();
-  app.add_option("command", options->command, "The program and its arguments, after --")->type_name("COMMAND")->required();
+  app.add_option("command", options->command, "The program and its arguments, after --")
+      ->type_name("COMMAND")
+      ->required();
   app.callback([options] { run_command(*options); });
 }
 

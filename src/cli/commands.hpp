@@ -15,7 +15,8 @@ namespace vostok::cli {
 class Job;
 struct RunOptions;
 
-void add_run(CLI::App& parent, int& status, const std::filesystem::path& tool);   ///< `vostok run`, with a subcommand for each operation
+void add_run(CLI::App& parent, int& status,
+             const std::filesystem::path& tool);  ///< `vostok run`, with a subcommand for each operation
 void add_tune(CLI::App& parent, int& status, const std::filesystem::path& tool);  ///< `vostok tune`
 void add_capture(CLI::App& parent);                                               ///< `vostok capture`
 void add_doctor(CLI::App& parent, int& status);                                   ///< `vostok doctor`

@@ -16,7 +16,8 @@ namespace vostok::cli {
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
-    // Opened in the wrong direction, so that using it fails like a closed stream. The lowest free number is this stream's.
+    // Opened in the wrong direction, so that using it fails like a closed stream. The lowest free number is this
+    // stream's.
     [[maybe_unused]] const int held = ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }

@@ -53,11 +53,13 @@ void find_caches(Diagnosis& diagnosis) {
 }
 
 std::string gpu_text(const DeviceInfo& gpu) {
-  std::string text = line("gpu", fmt::format("{}, {}, {}", gpu.name, gpu.architecture, gpu.uuid)) +
-                     line("", fmt::format("{} multiprocessors, {} MHz, memory {:.1f} GiB at {} MHz, L2 {:.1f} MiB, driver for CUDA {}",
-                                          gpu.multiprocessors, gpu.clock_mhz, static_cast<double>(gpu.memory_bytes) / gib, gpu.memory_clock_mhz,
-                                          static_cast<double>(gpu.l2_bytes) / mib, gpu.driver));
-  if (gpu.peak_fp32_gflops > 0) text += line("", fmt::format("peak {:.0f} GFLOP/s fp32, {:.0f} GB/s", gpu.peak_fp32_gflops, gpu.peak_bandwidth_gb));
+  std::string text =
+      line("gpu", fmt::format("{}, {}, {}", gpu.name, gpu.architecture, gpu.uuid)) +
+      line("", fmt::format("{} multiprocessors, {} MHz, memory {:.1f} GiB at {} MHz, L2 {:.1f} MiB, driver for CUDA {}",
+                           gpu.multiprocessors, gpu.clock_mhz, static_cast<double>(gpu.memory_bytes) / gib,
+                           gpu.memory_clock_mhz, static_cast<double>(gpu.l2_bytes) / mib, gpu.driver));
+  if (gpu.peak_fp32_gflops > 0)
+    text += line("", fmt::format("peak {:.0f} GFLOP/s fp32, {:.0f} GB/s", gpu.peak_fp32_gflops, gpu.peak_bandwidth_gb));
   return text;
 }
 
@@ -66,7 +68,8 @@ std::string emulator_text(const Diagnosis& diagnosis) {
   if (!diagnosis.runs_on_emulator()) return line("emulator", "  " + diagnosis.emulator_problem);
   const std::string& identity = diagnosis.emulator_compiler;
   const std::size_t flags = std::min(identity.find(" -"), identity.size());
-  return line("emulator", "* " + identity.substr(0, flags)) + (flags < identity.size() ? line("", wrapped(identity.substr(flags + 1))) : "");
+  return line("emulator", "* " + identity.substr(0, flags)) +
+         (flags < identity.size() ? line("", wrapped(identity.substr(flags + 1))) : "");
 }
 
 std::string findings_text(const Diagnosis& diagnosis) {
@@ -74,7 +77,8 @@ std::string findings_text(const Diagnosis& diagnosis) {
   std::string previous;
   for (const device::Finding& finding : diagnosis.findings) {
     const bool same = finding.what == previous;
-    text += line(same ? "" : finding.what.c_str(), fmt::format("{} {}: {}", finding.used ? '*' : ' ', finding.where, finding.state));
+    text += line(same ? "" : finding.what.c_str(),
+                 fmt::format("{} {}: {}", finding.used ? '*' : ' ', finding.where, finding.state));
     previous = finding.what;
   }
   return text;
@@ -82,12 +86,14 @@ std::string findings_text(const Diagnosis& diagnosis) {
 
 std::string caches_text(const Diagnosis& diagnosis) {
   const cache::Location& location = diagnosis.cache_location;
-  std::string text = line("cache", location.folder ? fmt::format("{} (from {})", location.folder->string(), location.from)
-                                                   : fmt::format("in memory only: {}", location.from));
+  std::string text =
+      line("cache", location.folder ? fmt::format("{} (from {})", location.folder->string(), location.from)
+                                    : fmt::format("in memory only: {}", location.from));
   for (const cache::LayerState& layer : diagnosis.layers) {
     std::string state = fmt::format("{}: {}{}{}", layer.kind, layer.path, layer.path.empty() ? "" : ": ", layer.state);
     if (layer.bytes > 0)
-      state += fmt::format(", {} tuning rows, {} kernels, {:.1f} KiB", layer.tuning_rows, layer.code_rows, static_cast<double>(layer.bytes) / 1024);
+      state += fmt::format(", {} tuning rows, {} kernels, {:.1f} KiB", layer.tuning_rows, layer.code_rows,
+                           static_cast<double>(layer.bytes) / 1024);
     text += line("", state);
   }
   for (const std::string& warning : diagnosis.cache_warnings) text += line("", "warning: " + warning);
@@ -104,14 +110,18 @@ std::string variables_text(const Diagnosis& diagnosis) {
 }  // namespace
 
 bool Diagnosis::has_nvrtc() const {
-  return std::any_of(findings.begin(), findings.end(), [](const device::Finding& finding) { return finding.what == "nvrtc" && finding.used; });
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const device::Finding& finding) { return finding.what == "nvrtc" && finding.used; });
 }
 
 std::string Diagnosis::verdict() const {
   const std::string emulator = runs_on_emulator() ? "the emulator (for correctness, not speed)" : "";
-  if (runs_on_gpu()) return fmt::format("every operation runs on {}{}{}", gpus.front().name, emulator.empty() ? "" : " and on ", emulator);
+  if (runs_on_gpu())
+    return fmt::format("every operation runs on {}{}{}", gpus.front().name, emulator.empty() ? "" : " and on ",
+                       emulator);
   if (!gpus.empty()) {
-    const std::string limit = fmt::format("{} runs only kernels that a cache already holds: NVRTC was not found", gpus.front().name);
+    const std::string limit =
+        fmt::format("{} runs only kernels that a cache already holds: NVRTC was not found", gpus.front().name);
     return emulator.empty() ? limit : fmt::format("{}; everything runs on {}", limit, emulator);
   }
   if (!emulator.empty()) return fmt::format("no usable GPU: every operation runs on {}", emulator);
@@ -138,7 +148,8 @@ std::string diagnosis_json(const Diagnosis& diagnosis) {
   ordered_json object = {{"version", library_version}, {"runs", diagnosis.runs()}, {"verdict", diagnosis.verdict()}};
   object["findings"] = ordered_json::array();
   for (const device::Finding& finding : diagnosis.findings)
-    object["findings"].push_back({{"what", finding.what}, {"where", finding.where}, {"state", finding.state}, {"used", finding.used}});
+    object["findings"].push_back(
+        {{"what", finding.what}, {"where", finding.where}, {"state", finding.state}, {"used", finding.used}});
   object["gpus"] = ordered_json::array();
   for (const DeviceInfo& gpu : diagnosis.gpus)
     object["gpus"].push_back({{"name", gpu.name},
@@ -152,7 +163,8 @@ std::string diagnosis_json(const Diagnosis& diagnosis) {
                               {"driver", gpu.driver}});
   object["emulator"] = {{"compiler", diagnosis.emulator_compiler}, {"problem", diagnosis.emulator_problem}};
   const cache::Location& location = diagnosis.cache_location;
-  object["cache"] = {{"folder", location.folder ? ordered_json(location.folder->string()) : ordered_json()}, {"from", location.from}};
+  object["cache"] = {{"folder", location.folder ? ordered_json(location.folder->string()) : ordered_json()},
+                     {"from", location.from}};
   object["cache"]["layers"] = ordered_json::array();
   for (const cache::LayerState& layer : diagnosis.layers)
     object["cache"]["layers"].push_back({{"kind", layer.kind},

@@ -12,11 +12,13 @@ namespace vostok::cli {
 
 namespace {
 constexpr const char* doctor_examples =
-    "A * marks what is used. Exit status: 0 if something can run here, 3 if nothing can; with --problems, 0 if every problem of the file can be\n"
+    "A * marks what is used. Exit status: 0 if something can run here, 3 if nothing can; with --problems, 0 if every "
+    "problem of the file can be\n"
     "planned, and new values packed, without a compiler, 3 if not.\n"
     "\n"
     "Examples:\n"
-    "  vostok doctor                                      every place looked at, the caches, the environment, a verdict\n"
+    "  vostok doctor                                      every place looked at, the caches, the environment, a "
+    "verdict\n"
     "  vostok doctor --problems layers.txt                which of these would compile, and which were tuned\n"
     "  vostok doctor --json                               the same for programs\n"
     "  VOSTOK_NVRTC=/opt/nvrtc/lib vostok doctor          whether another NVRTC would be found";
@@ -48,14 +50,21 @@ void add_doctor(CLI::App& parent, int& status) {
   CLI::App& app = *parent.add_subcommand("doctor", "What was found on this machine, and what can run");
   app.footer(doctor_examples);
   app.add_flag("--json", options->json, "Print one JSON object");
-  CLI::Option* problems = app.add_option("--problems", options->problems,
-                                         "Instead: where the choice and the kernels of each problem of a file come from, and what is missing")
-                              ->type_name("FILE");
-  app.add_option("--device", options->device, "With --problems: auto, cuda:I, emulator, or compile:NAME (a GPU that is not here)")
+  CLI::Option* problems =
+      app.add_option(
+             "--problems", options->problems,
+             "Instead: where the choice and the kernels of each problem of a file come from, and what is missing")
+          ->type_name("FILE");
+  app.add_option("--device", options->device,
+                 "With --problems: auto, cuda:I, emulator, or compile:NAME (a GPU that is not here)")
       ->type_name("DEVICE")
       ->needs(problems);
-  app.add_option("--cache", options->cache, "With --problems: folder of the caches instead of the default")->type_name("FOLDER")->needs(problems);
-  app.callback([options, &status] { status = options->problems.empty() ? look_at_machine(options->json) : look_at_problems(*options); });
+  app.add_option("--cache", options->cache, "With --problems: folder of the caches instead of the default")
+      ->type_name("FOLDER")
+      ->needs(problems);
+  app.callback([options, &status] {
+    status = options->problems.empty() ? look_at_machine(options->json) : look_at_problems(*options);
+  });
 }
 
 }  // namespace vostok::cli

@@ -14,7 +14,8 @@ namespace vostok::cli {
 template <class Enum>
 std::vector<std::string> enum_names() {
   std::vector<std::string> names;
-  for (int value = 0; name(static_cast<Enum>(value)) != nullptr; ++value) names.emplace_back(name(static_cast<Enum>(value)));
+  for (int value = 0; name(static_cast<Enum>(value)) != nullptr; ++value)
+    names.emplace_back(name(static_cast<Enum>(value)));
   return names;
 }
 
@@ -41,7 +42,8 @@ bool parse_enum(const std::string& text, Enum& value) {
 template <class Enum>
 Enum enum_value(const char* option, const std::string& text) {
   Enum value{};
-  if (!parse_enum(text, value)) throw CLI::ValidationError(option, fmt::format("'{}' is not one of {}", text, join(enum_names<Enum>())));
+  if (!parse_enum(text, value))
+    throw CLI::ValidationError(option, fmt::format("'{}' is not one of {}", text, join(enum_names<Enum>())));
   return value;
 }
 
@@ -58,7 +60,8 @@ CLI::Option* add_enum_option(CLI::App& app, const char* option, Enum& value, con
 
 /// As above, for a value that may be left to the library.
 template <class Enum>
-CLI::Option* add_enum_option(CLI::App& app, const char* option, std::optional<Enum>& value, const std::string& description) {
+CLI::Option* add_enum_option(CLI::App& app, const char* option, std::optional<Enum>& value,
+                             const std::string& description) {
   const auto take = [&value, option](const std::string& text) { value = enum_value<Enum>(option, text); };
   return app.add_option_function<std::string>(option, take, description)->type_name("NAME");
 }

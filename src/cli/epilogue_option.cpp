@@ -33,7 +33,8 @@ std::vector<Word> activation_words(Activation& activation) {
   std::vector<Word> words;
   for (const std::string& text : enum_names<Activation>()) {
     if (text == name(Activation::none)) continue;
-    words.push_back({.text = text, .group = "activation", .take = [&activation, text](float) { parse_enum(text, activation); }});
+    words.push_back(
+        {.text = text, .group = "activation", .take = [&activation, text](float) { parse_enum(text, activation); }});
   }
   return words;
 }
@@ -46,7 +47,8 @@ void add_word_list_option(CLI::App& app, std::string& text, const std::vector<Wo
     take_words("--epilogue", list, words);
     text = list;
   };
-  app.add_option_function<std::string>("--epilogue", take, "What follows before the output is stored, separated by commas: " + join(texts))
+  app.add_option_function<std::string>("--epilogue", take,
+                                       "What follows before the output is stored, separated by commas: " + join(texts))
       ->type_name("LIST");
 }
 

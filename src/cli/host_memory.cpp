@@ -7,7 +7,8 @@
 
 namespace vostok::cli {
 
-double stored_elements(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride, std::int64_t batch) {
+double stored_elements(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading,
+                       std::int64_t stride, std::int64_t batch) {
   const auto lines = static_cast<double>(layout == Layout::row_major ? rows : columns);
   const auto length = static_cast<double>(layout == Layout::row_major ? columns : rows);
   const double matrix = lines * std::max(length, static_cast<double>(leading));
@@ -21,7 +22,8 @@ double host_bytes(const Footprint& footprint) {
   constexpr double per_nonzero = 32;
   constexpr double per_input = 12;
   constexpr double per_output = 20;
-  return per_row * footprint.rows + per_nonzero * footprint.nonzeros + per_input * footprint.inputs + per_output * footprint.outputs;
+  return per_row * footprint.rows + per_nonzero * footprint.nonzeros + per_input * footprint.inputs +
+         per_output * footprint.outputs;
 }
 
 void require_host_memory(const char* operation, const Footprint& footprint) {
@@ -29,8 +31,9 @@ void require_host_memory(const char* operation, const Footprint& footprint) {
   const double bytes = host_bytes(footprint);
   const auto here = static_cast<double>(machine_memory_bytes());
   if (bytes > here)
-    fail(ErrorCode::out_of_memory, "cannot run {}: it takes about {:.3g} GiB of host memory, and this machine has {:.1f} GiB", operation, bytes / gib,
-         here / gib);
+    fail(ErrorCode::out_of_memory,
+         "cannot run {}: it takes about {:.3g} GiB of host memory, and this machine has {:.1f} GiB", operation,
+         bytes / gib, here / gib);
 }
 
 }  // namespace vostok::cli

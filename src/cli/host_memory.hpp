@@ -17,7 +17,8 @@ struct Footprint {
 
 /// The elements of a batch of [rows, columns] with a leading dimension and a stride, where 0 means packed. The
 /// result may exceed any memory.
-double stored_elements(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride, std::int64_t batch);
+double stored_elements(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading,
+                       std::int64_t stride, std::int64_t batch);
 
 /// Approximate host memory; on the emulator it includes the device's memory.
 double host_bytes(const Footprint& footprint);

@@ -58,7 +58,8 @@ class Job {
   /// The problem itself.
   virtual AnyProblem value() const = 0;
   /// Operands for the plan, which exists already.
-  virtual std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const = 0;
+  virtual std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix,
+                                                std::uint64_t seed) const = 0;
   /// If the plan takes packed values: packs the case's, and sets them in its arguments.
   virtual std::optional<PackingReport> pack(device::Device&, tune::Case&) { return std::nullopt; }
   /// Executes the plan; `arguments` are the case's.
@@ -78,7 +79,8 @@ class JobOf : public Job {
     return plan_;
   }
   plan::Survey survey(const Context& context, const Topology& topology, const PlanOptions& options) const override {
-    return plan::survey(context.state()->session, [&](const plan::Planner& planner) { make(planner, problem_, topology, options); });
+    return plan::survey(context.state()->session,
+                        [&](const plan::Planner& planner) { make(planner, problem_, topology, options); });
   }
   AnyProblem value() const final { return problem_; }
   void execute(Stream stream, const void* arguments) const final {
@@ -89,7 +91,8 @@ class JobOf : public Job {
   const Problem& problem() const { return problem_; }
   const Plan<Problem>& made_plan() const { return plan_; }
   template <class Any>
-  static void make(const plan::Planner& planner, const Any& problem, const Topology& topology, const PlanOptions& options) {
+  static void make(const plan::Planner& planner, const Any& problem, const Topology& topology,
+                   const PlanOptions& options) {
     if constexpr (Any::masked) plan::make_plan(planner, problem, topology, options);
     else plan::make_plan(planner, problem, options);
   }

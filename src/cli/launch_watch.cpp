@@ -62,8 +62,9 @@ void LaunchWatch::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     const auto began = began_;
-    const bool is_new = changed_.wait_for(lock, stop, seconds_since(began) < std::chrono::duration<double>(patience_).count() ? patience_ : interval_,
-                                          [&] { return began_ != began; });
+    const bool is_new = changed_.wait_for(
+        lock, stop, seconds_since(began) < std::chrono::duration<double>(patience_).count() ? patience_ : interval_,
+        [&] { return began_ != began; });
     if (is_new || stop.stop_requested() || what_.empty()) continue;
     if (const auto progress = look_()) tell_(phase_text(now(*progress)));
   }

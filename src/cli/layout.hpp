@@ -10,7 +10,9 @@ namespace vostok::cli {
 inline constexpr std::size_t label_width = 16;
 
 /// "label           text\n"; an empty label continues the one above.
-inline std::string line(const char* label, const std::string& text) { return fmt::format("{:<{}}{}\n", label, label_width, text); }
+inline std::string line(const char* label, const std::string& text) {
+  return fmt::format("{:<{}}{}\n", label, label_width, text);
+}
 
 /// Words broken into lines of about 100 characters, each aligned under the text of its label.
 inline std::string wrapped(const std::string& words) {

@@ -22,7 +22,9 @@ void require_matrix(const RunOptions& options, const Job& job) {
   if (!job.masked() || !options.matrix.empty()) return;
   if (!options.band.empty()) parse_band(options.band, options.plan.seed);
   else if (!options.random.empty()) parse_random_matrix(options.random);
-  else fail(ErrorCode::invalid_argument, "cannot run {}: give --matrix FILE or --random ROWSxCOLSxSPARSITY", job.operation());
+  else
+    fail(ErrorCode::invalid_argument, "cannot run {}: give --matrix FILE or --random ROWSxCOLSxSPARSITY",
+         job.operation());
 }
 
 sparse::Csr load_matrix(const RunOptions& options, const Job& job) {
@@ -58,7 +60,8 @@ std::vector<std::string> source_notes(const RunOptions& options, const TopologyS
   constexpr double near = 0.05;
   const double wanted = parse_random_matrix(options.random).row_variation;
   if (wanted == 0 || std::fabs(made.row_variation - wanted) <= near * wanted) return {};
-  return {fmt::format("its row CoV is {:.3g}, not {:g}: no nearer one was found for its shape and sparsity", made.row_variation, wanted)};
+  return {fmt::format("its row CoV is {:.3g}, not {:g}: no nearer one was found for its shape and sparsity",
+                      made.row_variation, wanted)};
 }
 
 std::string source_words(const RunOptions& options) {

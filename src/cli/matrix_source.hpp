@@ -18,7 +18,8 @@ struct Loaded {
   Topology topology = {};
 };
 
-/// Checks everything that needs no file. Errors: invalid_argument if a job that needs a matrix has none, or a malformed one.
+/// Checks everything that needs no file. Errors: invalid_argument if a job that needs a matrix has none, or a malformed
+/// one.
 void require_matrix(const RunOptions& options, const Job& job);
 
 /// Errors: io_failure, invalid_topology, out_of_memory, those of require_matrix.

@@ -22,7 +22,9 @@ Timing measure(device::Device& device, const std::function<void(Stream)>& enqueu
   std::vector<double> samples_us;
   for (int replay = 0; replay < most_replays && (replay < least_replays || seconds() < enough_seconds); ++replay)
     samples_us.push_back(timed.sample_us());
-  return {.single = tune::summarise(samples_us), .launches = timed.launches, .replays = static_cast<int>(samples_us.size())};
+  return {.single = tune::summarise(samples_us),
+          .launches = timed.launches,
+          .replays = static_cast<int>(samples_us.size())};
 }
 
 }  // namespace vostok::cli

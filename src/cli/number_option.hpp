@@ -48,7 +48,8 @@ Number number_value(const std::string& option, const std::string& text, const Li
   const std::optional<Number> value = parse_number<Number>(text);
   const bool is_number = std::integral<Number> ? is_whole(text) : value && std::isfinite(static_cast<double>(*value));
   if (!is_number)
-    refuse(fmt::format("'{}' is not a {} number{}", text, std::integral<Number> ? "whole" : "finite", limits.unit.empty() ? "" : " of"));
+    refuse(fmt::format("'{}' is not a {} number{}", text, std::integral<Number> ? "whole" : "finite",
+                       limits.unit.empty() ? "" : " of"));
   const bool is_too_small = value ? *value < limits.least : text.starts_with('-');
   if (is_too_small) refuse(fmt::format("{} is less than {}", text, limits.least));
   if (!value || *value > limits.most) refuse(fmt::format("{} is more than {}", text, limits.most));
@@ -57,15 +58,20 @@ Number number_value(const std::string& option, const std::string& text, const Li
 
 /// Adds an option with such a value; `Held` is the number type, or an optional of it.
 template <class Held, class Number>
-CLI::Option* add_number_option(CLI::App& app, const std::string& option, Held& value, const Limits<Number>& limits, const std::string& description) {
-  const auto take = [&value, limits, option](const std::string& text) { value = number_value<Number>(option, text, limits); };
-  return app.add_option_function<std::string>(option, take, description)->type_name("N")->run_callback_for_default(false);
+CLI::Option* add_number_option(CLI::App& app, const std::string& option, Held& value, const Limits<Number>& limits,
+                               const std::string& description) {
+  const auto take = [&value, limits, option](const std::string& text) {
+    value = number_value<Number>(option, text, limits);
+  };
+  return app.add_option_function<std::string>(option, take, description)
+      ->type_name("N")
+      ->run_callback_for_default(false);
 }
 
 /// As above; the help shows the default value.
 template <class Number>
-CLI::Option* add_default_number_option(CLI::App& app, const std::string& option, Number& value, const Limits<Number>& limits,
-                                       const std::string& description) {
+CLI::Option* add_default_number_option(CLI::App& app, const std::string& option, Number& value,
+                                       const Limits<Number>& limits, const std::string& description) {
   return add_number_option(app, option, value, limits, description)->default_str(fmt::format("{}", value));
 }
 

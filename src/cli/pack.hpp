@@ -12,10 +12,10 @@ namespace vostok::cli {
 
 struct PackOptions {
   std::vector<std::string> architectures = {};  ///< "sm_80", ...
-  std::vector<std::string> like = {};           ///< names of GPUs, or files of tuned choices, whose devices are the targets
-  std::filesystem::path problems = {};          ///< empty: packs every choice in the files of `like`
-  int candidates = 0;                           ///< also compiles this many candidates of each problem
-  bool helpers = false;                         ///< only kernels of `problems` that belong to no family (compile_helpers), and those of tools
+  std::vector<std::string> like = {};   ///< names of GPUs, or files of tuned choices, whose devices are the targets
+  std::filesystem::path problems = {};  ///< empty: packs every choice in the files of `like`
+  int candidates = 0;                   ///< also compiles this many candidates of each problem
+  bool helpers = false;  ///< only kernels of `problems` that belong to no family (compile_helpers), and those of tools
   std::filesystem::path out = {};
   bool partial = false;                             ///< keep what was packed if something fails, or Ctrl-C ends it
   std::string cache = {};                           ///< folder of the tuned choices; empty: the default

@@ -13,7 +13,8 @@ namespace vostok::cli {
 namespace {
 
 /// The first candidates in the order of a race. Searches the whole space if the short list is not enough.
-std::vector<tune::Candidate> first_candidates(const ops::Query& query, std::int64_t max_workspace_bytes, std::size_t count) {
+std::vector<tune::Candidate> first_candidates(const ops::Query& query, std::int64_t max_workspace_bytes,
+                                              std::size_t count) {
   std::vector<tune::Candidate> candidates = plan::candidates_of(query, Effort::quick, max_workspace_bytes);
   if (candidates.size() < count) candidates = plan::candidates_of(query, Effort::full, max_workspace_bytes);
   std::vector<std::size_t> order = tune::race_order(candidates);
@@ -26,16 +27,18 @@ std::vector<tune::Candidate> first_candidates(const ops::Query& query, std::int6
 
 enum class Kernels { all, helpers };
 
-void compile_candidate(plan::Session& session, const ops::Query& query, const Topology& topology, const tune::Candidate& candidate, Kernels which) {
+void compile_candidate(plan::Session& session, const ops::Query& query, const Topology& topology,
+                       const tune::Candidate& candidate, Kernels which) {
   const ops::Family& family = *ops::find_family(query.operation, candidate.family);
   for (const ops::Launch& launch : family.launches(query, candidate.config, {}))
-    if (which == Kernels::all || launch.request().family != family.name()) session.kernels().get(launch.request(), launch.shared_bytes());
+    if (which == Kernels::all || launch.request().family != family.name())
+      session.kernels().get(launch.request(), launch.shared_bytes());
   if (topology) topology.state()->pointers(family.needs(query, candidate.config));
 }
 
 /// Compiles each candidate. One that does not compile is skipped: whoever needs it gets the error.
-void compile_each(plan::Session& session, const ops::Query& query, const Topology& topology, const std::vector<tune::Candidate>& candidates,
-                  Kernels which) {
+void compile_each(plan::Session& session, const ops::Query& query, const Topology& topology,
+                  const std::vector<tune::Candidate>& candidates, Kernels which) {
   for (const tune::Candidate& candidate : candidates) {
     try {
       compile_candidate(session, query, topology, candidate, which);
@@ -54,7 +57,8 @@ void compile_candidates(plan::Session& session, const ops::Query& query, const T
 }
 
 void compile_helpers(plan::Session& session, const ops::Query& query, const Topology& topology) {
-  compile_each(session, query, topology, plan::candidates_of(query, Effort::quick, session.max_workspace_bytes()), Kernels::helpers);
+  compile_each(session, query, topology, plan::candidates_of(query, Effort::quick, session.max_workspace_bytes()),
+               Kernels::helpers);
 }
 
 }  // namespace vostok::cli

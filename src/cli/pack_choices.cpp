@@ -24,15 +24,17 @@ namespace vostok::cli {
 
 namespace {
 
-/// A matrix with such columns and row lengths. It has fewer rows than the choice's if those would make it large: the kernels
-/// that make forms are the same for any number of rows, except for the index type if the matrix is multiplied transposed.
+/// A matrix with such columns and row lengths. It has fewer rows than the choice's if those would make it large: the
+/// kernels that make forms are the same for any number of rows, except for the index type if the matrix is multiplied
+/// transposed.
 sparse::Csr stand_in(const plan::Features& features, bool transposed) {
   constexpr double enough_nonzeros = 1 << 20;
   constexpr std::int64_t needs_wide_indices = (1 << 16) + 1;
   const double mean_row = static_cast<double>(features.nonzeros) / static_cast<double>(features.m);
   const auto few_rows = static_cast<std::int64_t>(enough_nonzeros / std::max(mean_row, 1.0));
   const std::int64_t rows = std::min(features.m, std::max(few_rows, transposed ? needs_wide_indices : 1));
-  const sparse::Csr csr = sparse::uniform(rows, features.k, 1 - mean_row / static_cast<double>(features.k), 1, features.row_variation);
+  const sparse::Csr csr =
+      sparse::uniform(rows, features.k, 1 - mean_row / static_cast<double>(features.k), 1, features.row_variation);
   return transposed ? sparse::transpose(csr).csr : csr;
 }
 
@@ -62,7 +64,8 @@ class ChoicePacking {
       topology = context_.topology(matrix.view());
     }
     const plan::Choice choice = choose(*text, topology);
-    const bool is_its_own = choice.decision->family->name() == row.winner.family && choice.decision->config == row.winner.config;
+    const bool is_its_own =
+        choice.decision->family->name() == row.winner.family && choice.decision->config == row.winner.config;
     tally_.count(is_its_own, choice.decision->provenance != Provenance::heuristic);
     if (masked) compile_tools(context_, matrix, topology, element_types(*text));
   }
@@ -93,12 +96,13 @@ std::vector<cache::WinnerRow> choices_for(const std::vector<std::string>& files,
   std::set<std::string> known;
   for (const std::string& file : files)
     for (cache::WinnerRow& row : cache::read_content(file).winners)
-      if (plan::same_model(row.device, device) && known.insert(cache::subject_name(row.problem, device)).second) choices.push_back(std::move(row));
+      if (plan::same_model(row.device, device) && known.insert(cache::subject_name(row.problem, device)).second)
+        choices.push_back(std::move(row));
   return choices;
 }
 
-PackedDevice pack_choices(const Context& context, const std::vector<cache::WinnerRow>& choices, int candidates, ProgressLine& line,
-                          std::vector<std::string>& failures) {
+PackedDevice pack_choices(const Context& context, const std::vector<cache::WinnerRow>& choices, int candidates,
+                          ProgressLine& line, std::vector<std::string>& failures) {
   PackTally tally(context, line, choices.size());
   ChoicePacking packing(context, candidates, tally);
   std::vector<std::string> reasons(choices.size());
@@ -107,7 +111,8 @@ PackedDevice pack_choices(const Context& context, const std::vector<cache::Winne
     try {
       packing.pack(choices[i]);
     } catch (const std::exception& error) {
-      reasons[i] = fmt::format("{}, {}: {}", plan::key_words(choices[i].problem), choices[i].winner.family, error.what());
+      reasons[i] =
+          fmt::format("{}, {}: {}", plan::key_words(choices[i].problem), choices[i].winner.family, error.what());
     }
     tally.one_is_done();
   });

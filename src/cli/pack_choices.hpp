@@ -19,7 +19,7 @@ std::vector<cache::WinnerRow> choices_for(const std::vector<std::string>& files,
 /// has the kernels of the choice, of its forms, of packing, and of the tools that take such a matrix. The original
 /// matrices are gone: matrices of the sizes and row lengths that the choices were made for stand in. `candidates` of
 /// each problem are compiled, too (cli/pack_candidates.hpp). `failures` lists what cannot be planned.
-PackedDevice pack_choices(const Context& context, const std::vector<cache::WinnerRow>& choices, int candidates, ProgressLine& line,
-                          std::vector<std::string>& failures);
+PackedDevice pack_choices(const Context& context, const std::vector<cache::WinnerRow>& choices, int candidates,
+                          ProgressLine& line, std::vector<std::string>& failures);
 
 }  // namespace vostok::cli

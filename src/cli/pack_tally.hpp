@@ -18,7 +18,9 @@ namespace vostok::cli {
 class PackTally {
  public:
   /// `line` and the context must outlive it; `all`: the number of plans to make.
-  PackTally(const Context& context, ProgressLine& line, std::size_t all) : context_(context), line_(line), all_(all) { tell(); }
+  PackTally(const Context& context, ProgressLine& line, std::size_t all) : context_(context), line_(line), all_(all) {
+    tell();
+  }
 
   /// Counts a plan. `is_tuned`: tuned for exactly its problem; `is_near`: for a near one.
   void count(bool is_tuned, bool is_near) {
@@ -48,7 +50,8 @@ class PackTally {
  private:
   void tell() {
     const double of_one = done_ > 0 ? time_.seconds() / static_cast<double>(done_) : 0;
-    const std::string left = done_ > 0 ? fmt::format(", {:.0f} s left", of_one * static_cast<double>(all_ - done_)) : std::string();
+    const std::string left =
+        done_ > 0 ? fmt::format(", {:.0f} s left", of_one * static_cast<double>(all_ - done_)) : std::string();
     line_.update(fmt::format("packing for {}: {} of {}{}", context_.device().name, done_, all_, left));
   }
 

@@ -17,7 +17,8 @@ namespace {
 
 /// Operations whose output is the values of a sparse matrix.
 template <class Problem>
-constexpr bool writes_values = std::is_same_v<Problem, Sddmm> || std::is_same_v<Problem, Softmax> || std::is_same_v<Problem, SoftmaxBackward>;
+constexpr bool writes_values =
+    std::is_same_v<Problem, Sddmm> || std::is_same_v<Problem, Softmax> || std::is_same_v<Problem, SoftmaxBackward>;
 
 /// Addresses of operands that are passed but never touched. The distance between them exceeds any operand.
 void* nowhere() { return reinterpret_cast<void*>(std::uintptr_t{1} << 12U); }
@@ -60,7 +61,8 @@ void compile_index_arrays(const Topology& topology) {
 /// Masks with the matrix's own sparsity, because arrays are allocated for the mask's nonzeros.
 void compile_masks(const Context& context, const sparse::Csr& matrix) {
   const std::int64_t rows = matrix.rows, cols = matrix.cols;
-  const double sparsity = 1 - static_cast<double>(matrix.nonzeros()) / static_cast<double>(rows) / static_cast<double>(cols);
+  const double sparsity =
+      1 - static_cast<double>(matrix.nonzeros()) / static_cast<double>(rows) / static_cast<double>(cols);
   compile([&] { make_mask(context, UniformMask{.rows = rows, .cols = cols, .sparsity = sparsity}); });
   compile([&] { make_mask(context, BlockMask{.rows = rows, .cols = cols, .sparsity = sparsity}); });
   compile([&] { make_mask(context, BandedMask{.rows = rows, .cols = cols}); });
@@ -86,7 +88,8 @@ std::vector<Dtype> value_types(const AnyProblem& problem) {
       problem);
 }
 
-void compile_tools(const Context& context, const sparse::Csr& matrix, const Topology& topology, const std::vector<Dtype>& types) {
+void compile_tools(const Context& context, const sparse::Csr& matrix, const Topology& topology,
+                   const std::vector<Dtype>& types) {
   if (matrix.rows == 0 || matrix.cols == 0) return;
   for (const Dtype type : types) compile_conversions(context, topology, type);
   compile_permutations(context, matrix, topology);

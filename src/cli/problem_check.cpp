@@ -19,7 +19,8 @@ CheckedProblem check_one(const ProblemLine& line, const Context& context) {
   CheckedProblem checked{.line = &line};
   try {
     const Loaded loaded = load(line.options, *line.job, context);
-    checked.survey = line.job->survey(context, loaded.topology, {.seed = line.options.plan.seed, .family = line.options.plan.family});
+    checked.survey = line.job->survey(context, loaded.topology,
+                                      {.seed = line.options.plan.seed, .family = line.options.plan.family});
   } catch (const std::exception& error) {
     checked.error = error.what();
   }
@@ -28,9 +29,10 @@ CheckedProblem check_one(const ProblemLine& line, const Context& context) {
 
 std::string choice_text(const plan::SurveyedChoice& choice) {
   const plan::Decision& decision = choice.decision;
-  const auto stored = std::count_if(choice.kernels.begin(), choice.kernels.end(), [](const plan::SurveyedKernel& kernel) { return kernel.stored; });
-  std::string text = fmt::format("  {}\n    choice: {} {}\n    from: {}", choice.words(), decision.family->name(), to_text(decision.config),
-                                 name(decision.provenance));
+  const auto stored = std::count_if(choice.kernels.begin(), choice.kernels.end(),
+                                    [](const plan::SurveyedKernel& kernel) { return kernel.stored; });
+  std::string text = fmt::format("  {}\n    choice: {} {}\n    from: {}", choice.words(), decision.family->name(),
+                                 to_text(decision.config), name(decision.provenance));
   if (!decision.note.empty()) text += ", " + decision.note;
   text += fmt::format("\n    kernels: {} of {} stored\n", stored, choice.kernels.size());
   for (const plan::SurveyedKernel& kernel : choice.kernels)
@@ -40,8 +42,9 @@ std::string choice_text(const plan::SurveyedChoice& choice) {
 
 std::string verdict(const CheckedProblem& problem) {
   if (!problem.error.empty()) return fmt::format("  FAILS: {}\n", problem.error);
-  std::string text =
-      problem.plans_without_compiler() ? "  plan: compiles nothing" : "  plan: has to compile, and fails where Options::compile is never";
+  std::string text = problem.plans_without_compiler()
+                         ? "  plan: compiles nothing"
+                         : "  plan: has to compile, and fails where Options::compile is never";
   if (!problem.packs_without_compiler()) text += "; packing new values has to compile";
   if (!problem.plans_from_cache_only()) text += "; fails with Options::cache_only";
   return text + "\n";
@@ -51,8 +54,10 @@ std::string problem_text(const CheckedProblem& problem) {
   std::string text = fmt::format("{}: {}\n", problem.line->line, problem.line->text);
   for (const plan::SurveyedChoice& choice : problem.survey.choices) text += choice_text(choice);
   for (const plan::SurveyedKernel& kernel : problem.survey.packing)
-    text += kernel.stored ? "    packing new values: stored\n" : fmt::format("    packing new values: missing: {}\n", kernel.expression);
-  for (const std::string& form : problem.survey.missing_forms) text += fmt::format("    a derived form of the topology is missing: {}\n", form);
+    text += kernel.stored ? "    packing new values: stored\n"
+                          : fmt::format("    packing new values: missing: {}\n", kernel.expression);
+  for (const std::string& form : problem.survey.missing_forms)
+    text += fmt::format("    a derived form of the topology is missing: {}\n", form);
   return text + verdict(problem);
 }
 
@@ -90,11 +95,13 @@ bool CheckedProblem::packs_without_compiler() const { return error.empty() && su
 bool CheckedProblem::plans_from_cache_only() const { return error.empty() && survey.missing_choices().empty(); }
 
 bool ProblemCheck::complete() const {
-  return std::all_of(problems.begin(), problems.end(),
-                     [](const CheckedProblem& problem) { return problem.plans_without_compiler() && problem.packs_without_compiler(); });
+  return std::all_of(problems.begin(), problems.end(), [](const CheckedProblem& problem) {
+    return problem.plans_without_compiler() && problem.packs_without_compiler();
+  });
 }
 
-ProblemCheck check_problems(const std::vector<ProblemLine>& lines, const std::string& device, const std::string& cache) {
+ProblemCheck check_problems(const std::vector<ProblemLine>& lines, const std::string& device,
+                            const std::string& cache) {
   ProgressLine progress;
   Options options = context_options(device, cache, progress);
   options.compile = CompilePolicy::never;
@@ -107,12 +114,16 @@ ProblemCheck check_problems(const std::vector<ProblemLine>& lines, const std::st
 std::string check_text(const ProblemCheck& check) {
   std::string text;
   for (const CheckedProblem& problem : check.problems) text += problem_text(problem);
-  const auto count = [&](const auto& holds) { return std::count_if(check.problems.begin(), check.problems.end(), holds); };
-  return text + fmt::format("{} problems on {}: {} plan without a compiler, {} from tuned choices alone, {} cannot be planned\n",
-                            check.problems.size(), check.device.name,
-                            count([](const CheckedProblem& problem) { return problem.plans_without_compiler(); }),
-                            count([](const CheckedProblem& problem) { return problem.plans_from_cache_only(); }),
-                            count([](const CheckedProblem& problem) { return !problem.error.empty(); }));
+  const auto count = [&](const auto& holds) {
+    return std::count_if(check.problems.begin(), check.problems.end(), holds);
+  };
+  return text +
+         fmt::format(
+             "{} problems on {}: {} plan without a compiler, {} from tuned choices alone, {} cannot be planned\n",
+             check.problems.size(), check.device.name,
+             count([](const CheckedProblem& problem) { return problem.plans_without_compiler(); }),
+             count([](const CheckedProblem& problem) { return problem.plans_from_cache_only(); }),
+             count([](const CheckedProblem& problem) { return !problem.error.empty(); }));
 }
 
 std::string check_json(const ProblemCheck& check) {

@@ -30,7 +30,8 @@ struct ProblemCheck {
   bool complete() const;
 };
 
-/// `device` and `cache`: as for --device and --cache. Compiles and measures nothing. Errors: those of opening the context.
+/// `device` and `cache`: as for --device and --cache. Compiles and measures nothing. Errors: those of opening the
+/// context.
 ProblemCheck check_problems(const std::vector<ProblemLine>& lines, const std::string& device, const std::string& cache);
 
 std::string check_text(const ProblemCheck& check);

@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array of_the_command = {"--effort", "--budget", "--device", "--cache", "--never-compile", "--explain", "--json"};
+constexpr std::array of_the_command = {"--effort",        "--budget",  "--device", "--cache",
+                                       "--never-compile", "--explain", "--json"};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view blanks = " \t\r";
@@ -32,7 +33,8 @@ std::string_view trimmed(std::string_view text) {
 void require_problem_only(const CLI::App& parsed) {
   const CLI::App& operation = *parsed.get_subcommands().front();
   for (const char* option : of_the_command)
-    if (operation.get_option(option)->count() > 0) fail(ErrorCode::invalid_argument, "{} is an option of the command, not of a problem", option);
+    if (operation.get_option(option)->count() > 0)
+      fail(ErrorCode::invalid_argument, "{} is an option of the command, not of a problem", option);
 }
 
 /// Parses a line with the options of `vostok run`. Errors: invalid_argument.
@@ -48,18 +50,23 @@ void parse_line(ProblemLine& line, std::string_view content, const fs::path& fol
     std::reverse(words.begin(), words.end());  // CLI11 expects reverse order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    if (app.get_subcommands().empty()) fail(ErrorCode::invalid_argument, "'{}' does not begin with an operation of `vostok run`", line.text);
-    if (error.get_exit_code() == 0) fail(ErrorCode::invalid_argument, "--help is no problem");  // --help ends the parsing like an error
+    if (app.get_subcommands().empty())
+      fail(ErrorCode::invalid_argument, "'{}' does not begin with an operation of `vostok run`", line.text);
+    if (error.get_exit_code() == 0)
+      fail(ErrorCode::invalid_argument, "--help is no problem");  // --help ends the parsing like an error
     fail(ErrorCode::invalid_argument, "{}", usage_text(app, error));
   }
   require_problem_only(app);
   require_matrix(line.options, *line.job);
-  if (!line.options.matrix.empty()) line.options.matrix = (folder / line.options.matrix).string();  // an absolute path does not change
+  if (!line.options.matrix.empty())
+    line.options.matrix = (folder / line.options.matrix).string();  // an absolute path does not change
 }
 
 }  // namespace
 
-std::string place_of(const fs::path& path, const ProblemLine& line) { return fmt::format("{}:{}", printable(path.string()), line.line); }
+std::string place_of(const fs::path& path, const ProblemLine& line) {
+  return fmt::format("{}:{}", printable(path.string()), line.line);
+}
 
 std::vector<ProblemLine> parse_problems(std::string_view text, const fs::path& path) {
   std::vector<ProblemLine> lines;
@@ -82,6 +89,8 @@ std::vector<ProblemLine> parse_problems(std::string_view text, const fs::path& p
   return lines;
 }
 
-std::vector<ProblemLine> read_problem_file(const fs::path& path) { return parse_problems(sparse::read_bytes(path), path); }
+std::vector<ProblemLine> read_problem_file(const fs::path& path) {
+  return parse_problems(sparse::read_bytes(path), path);
+}
 
 }  // namespace vostok::cli

@@ -6,7 +6,8 @@
 //   spmm --matrix layers/0.smtx --n 256 --dtype f16
 //   spmm --random 4096x1024x0.95 --n 64 --seed 7
 //   attention --band 4096x256x0.95 --n 64 --batch 8
-// Options that say how and where to run (--effort, --budget, --device, --cache, --explain, --json) belong to the command, not to a line.
+// Options that say how and where to run (--effort, --budget, --device, --cache, --explain, --json) belong to the
+// command, not to a line.
 #pragma once
 
 #include <filesystem>
@@ -23,7 +24,8 @@ namespace vostok::cli {
 struct ProblemLine {
   int line = 0;             ///< from 1
   std::string text = {};    ///< as it stands in the file, without blanks around it, made printable
-  RunOptions options = {};  ///< .matrix, .random, .band, .plan.seed and .plan.family are the line's (cli/matrix_source.hpp makes them a matrix)
+  RunOptions options = {};  ///< .matrix, .random, .band, .plan.seed and .plan.family are the line's
+                            ///< (cli/matrix_source.hpp makes them a matrix)
   std::unique_ptr<Job> job = {};
 };
 

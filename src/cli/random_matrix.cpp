@@ -25,7 +25,9 @@ struct Crossed {
   const char* object;  ///< "random matrix"
   std::string text;
 
-  [[noreturn]] void refuse() const { fail(ErrorCode::invalid_argument, "cannot read {}: '{}' is not {}", option, text, form); }
+  [[noreturn]] void refuse() const {
+    fail(ErrorCode::invalid_argument, "cannot read {}: '{}' is not {}", option, text, form);
+  }
 
   std::vector<std::string_view> parts() const {
     std::vector<std::string_view> found;
@@ -55,7 +57,9 @@ struct Crossed {
   double share_of_zeros(std::string_view part) const {
     const double share = real(part);
     const bool is_share = share >= 0 && share <= 1;  // false for NaN
-    if (!is_share) fail(ErrorCode::invalid_argument, "cannot make a {}: sparsity {} is outside 0 to 1 (it is the share of zeros)", object, part);
+    if (!is_share)
+      fail(ErrorCode::invalid_argument, "cannot make a {}: sparsity {} is outside 0 to 1 (it is the share of zeros)",
+           object, part);
     return share;
   }
 };
@@ -63,12 +67,15 @@ struct Crossed {
 }  // namespace
 
 std::int64_t RandomMatrix::nonzeros() const {
-  return static_cast<std::int64_t>(std::llround(static_cast<double>(rows) * static_cast<double>(cols) * (1 - sparsity)));
+  return static_cast<std::int64_t>(
+      std::llround(static_cast<double>(rows) * static_cast<double>(cols) * (1 - sparsity)));
 }
 
 RandomMatrix parse_random_matrix(const std::string& text) {
-  const Crossed given{
-      .option = "--random", .form = "ROWSxCOLSxSPARSITY[xCOV], such as 2048x512x0.9 or 2048x512x0.9x0.5", .object = "random matrix", .text = text};
+  const Crossed given{.option = "--random",
+                      .form = "ROWSxCOLSxSPARSITY[xCOV], such as 2048x512x0.9 or 2048x512x0.9x0.5",
+                      .object = "random matrix",
+                      .text = text};
   const std::vector<std::string_view> parts = given.parts();
   if (parts.size() != 3 && parts.size() != 4) given.refuse();
   RandomMatrix shape;
@@ -78,10 +85,12 @@ RandomMatrix parse_random_matrix(const std::string& text) {
   if (parts.size() == 4) shape.row_variation = given.real(parts[3]);
   const bool is_variation = shape.row_variation >= 0 && shape.row_variation <= 100;  // false for NaN
   if (!is_variation)
-    fail(ErrorCode::invalid_argument, "cannot make a random matrix: {} is no coefficient of variation of row lengths, which is 0 to 100", parts[3]);
+    fail(ErrorCode::invalid_argument,
+         "cannot make a random matrix: {} is no coefficient of variation of row lengths, which is 0 to 100", parts[3]);
   const double nonzeros = static_cast<double>(shape.rows) * static_cast<double>(shape.cols) * (1 - shape.sparsity);
   if (nonzeros > static_cast<double>(most))
-    fail(ErrorCode::unsupported, "cannot make a random matrix: {} has {:.3g} nonzeros, and at most 2^31 - 1 are supported", text, nonzeros);
+    fail(ErrorCode::unsupported,
+         "cannot make a random matrix: {} has {:.3g} nonzeros, and at most 2^31 - 1 are supported", text, nonzeros);
   return shape;
 }
 
@@ -90,7 +99,8 @@ sparse::Csr make_random_matrix(const RandomMatrix& shape, std::uint64_t seed) {
 }
 
 AttentionMask parse_band(const std::string& text, std::uint64_t seed) {
-  const Crossed given{.option = "--band", .form = "ROWSxWIDTHxSPARSITY, such as 4096x256x0.95", .object = "band", .text = text};
+  const Crossed given{
+      .option = "--band", .form = "ROWSxWIDTHxSPARSITY, such as 4096x256x0.95", .object = "band", .text = text};
   const std::vector<std::string_view> parts = given.parts();
   if (parts.size() != 3) given.refuse();
   AttentionMask mask{.causal = true, .seed = seed};

@@ -22,7 +22,8 @@ void add_run(CLI::App& parent, int& status, const std::filesystem::path& tool) {
   CLI::App& app = *parent.add_subcommand("run", "Run one operation, verify it against float64, and report");
   app.require_subcommand(1);
   app.footer(run_examples);
-  add_operations(app, [&status, tool](const RunOptions& options, std::unique_ptr<Job> job) { status = run(options, *job, tool); });
+  add_operations(
+      app, [&status, tool](const RunOptions& options, std::unique_ptr<Job> job) { status = run(options, *job, tool); });
 }
 
 void add_operations(CLI::App& parent, const TakeJob& take) {

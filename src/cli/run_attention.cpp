@@ -44,8 +44,9 @@ void interleave(SparseAttention& problem) {
 /// Describes what the problems of both directions share.
 Subject describe_attention(const SparseAttention& problem, bool backward, const TopologyStatistics& mask) {
   const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
-  std::string words = fmt::format("{}softmax(Q[{},{}] K[{},{}]^T / sqrt({}), at the mask) V[{},{}]", backward ? "gradients of " : "", mask.rows,
-                                  problem.n, mask.cols, problem.n, problem.n, mask.cols, value_size);
+  std::string words =
+      fmt::format("{}softmax(Q[{},{}] K[{},{}]^T / sqrt({}), at the mask) V[{},{}]", backward ? "gradients of " : "",
+                  mask.rows, problem.n, mask.cols, problem.n, problem.n, mask.cols, value_size);
   words += problem_words(problem) + fmt::format(", saved {}", name(problem.saved));
   if (problem.query_stride != 0) words += ", heads interleaved";
   const auto elements = [&](std::int64_t rows, std::int64_t size, std::int64_t leading, std::int64_t stride) {
@@ -78,7 +79,8 @@ class AttentionJob final : public JobOf<SparseAttention> {
 
   const char* operation() const override { return "attention"; }
   Subject describe(const TopologyStatistics& mask) const override { return describe_attention(problem(), false, mask); }
-  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& mask, std::uint64_t seed) const override {
+  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& mask,
+                                        std::uint64_t seed) const override {
     return std::make_unique<tune::AttentionCase>(device, problem(), mask, seed, made_plan().saved_bytes());
   }
 };
@@ -89,7 +91,9 @@ class AttentionBackwardJob final : public JobOf<SparseAttentionBackward> {
   using JobOf::JobOf;
 
   const char* operation() const override { return "attention"; }
-  Subject describe(const TopologyStatistics& mask) const override { return describe_attention(problem().forward, true, mask); }
+  Subject describe(const TopologyStatistics& mask) const override {
+    return describe_attention(problem().forward, true, mask);
+  }
   AnyPlan plan(const Context& context, const Topology& mask, const PlanOptions& options) override {
     if (problem().forward.saved != Saved::none) forward_ = context.plan(problem().forward, mask, options);
     return JobOf::plan(context, mask, options);
@@ -100,7 +104,8 @@ class AttentionBackwardJob final : public JobOf<SparseAttentionBackward> {
       make(planner, problem(), mask, options);
     });
   }
-  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& mask, std::uint64_t seed) const override {
+  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& mask,
+                                        std::uint64_t seed) const override {
     const std::int64_t saved_bytes = forward_ ? forward_.saved_bytes() : 0;
     auto operands = std::make_unique<tune::AttentionBackwardCase>(device, problem(), mask, seed, saved_bytes);
     if (!forward_) return operands;
@@ -121,21 +126,25 @@ class AttentionBackwardJob final : public JobOf<SparseAttentionBackward> {
 void add_attention(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<AttentionOptions>();
   SparseAttention& problem = options->problem;
-  CLI::App& app = *parent.add_subcommand("attention", "Attention at a sparse mask: softmax(Q K^T / sqrt(n)) V, and its gradients");
+  CLI::App& app =
+      *parent.add_subcommand("attention", "Attention at a sparse mask: softmax(Q K^T / sqrt(n)) V, and its gradients");
   app.footer(run_attention_examples);
   add_matrix_options(app, options->run, "The mask, [queries, keys]");
   add_band_option(app, options->run);
   add_required_size_option(app, "--n", problem.n, "Size of a query and of a key in one head");
   add_size_option(app, "--value-size", problem.value_size, "Size of a value in one head; 0: n");
   add_problem_options(app, problem);
-  app.add_flag("--interleaved", options->interleaved, "Heads (the batch) lie side by side within a token: [tokens, heads, size]");
-  add_enum_option(app, "--saved", problem.saved, "What the forward pass leaves for the backward pass: none, probabilities or row_statistics");
+  app.add_flag("--interleaved", options->interleaved,
+               "Heads (the batch) lie side by side within a token: [tokens, heads, size]");
+  add_enum_option(app, "--saved", problem.saved,
+                  "What the forward pass leaves for the backward pass: none, probabilities or row_statistics");
   app.add_flag("--backward", options->backward, "The gradients by Q, K and V");
   add_run_options(app, options->run);
   app.callback([options, take] {
     if (options->interleaved) interleave(options->problem);
     set_fields(options->problem, options->run);
-    if (options->backward) take(options->run, std::make_unique<AttentionBackwardJob>(SparseAttentionBackward{.forward = options->problem}));
+    if (options->backward)
+      take(options->run, std::make_unique<AttentionBackwardJob>(SparseAttentionBackward{.forward = options->problem}));
     else take(options->run, std::make_unique<AttentionJob>(options->problem));
   });
 }

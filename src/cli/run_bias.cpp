@@ -30,13 +30,17 @@ class BiasJob final : public JobOf<BiasActivation> {
   const char* operation() const override { return "bias"; }
   Subject describe(const TopologyStatistics&) const override {
     const BiasActivation& dense = problem();
-    const double elements = static_cast<double>(dense.batch) * static_cast<double>(dense.rows) * static_cast<double>(dense.columns);
-    return {
-        .problem = fmt::format("{}({} x {} + bias {})", name(dense.activation), dense.rows, dense.columns, name(dense.bias)) + problem_words(dense),
-        .work = "an addition for each element",
-        .fields = problem_fields_of(
-            dense, {{"rows", dense.rows}, {"columns", dense.columns}, {"bias", name(dense.bias)}, {"activation", name(dense.activation)}}),
-        .footprint = {.inputs = elements, .outputs = elements}};
+    const double elements =
+        static_cast<double>(dense.batch) * static_cast<double>(dense.rows) * static_cast<double>(dense.columns);
+    return {.problem = fmt::format("{}({} x {} + bias {})", name(dense.activation), dense.rows, dense.columns,
+                                   name(dense.bias)) +
+                       problem_words(dense),
+            .work = "an addition for each element",
+            .fields = problem_fields_of(dense, {{"rows", dense.rows},
+                                                {"columns", dense.columns},
+                                                {"bias", name(dense.bias)},
+                                                {"activation", name(dense.activation)}}),
+            .footprint = {.inputs = elements, .outputs = elements}};
   }
   std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr&, std::uint64_t seed) const override {
     return std::make_unique<tune::BiasActivationCase>(device, problem(), seed);

@@ -49,8 +49,9 @@ Subject DepthwiseJob::describe(const TopologyStatistics&) const {
   const DepthwiseConvolution& convolution = problem();
   const Padding& padding = convolution.padding;
   std::string words =
-      fmt::format("{} channels of {}x{}, {}x{} filters, stride {}, padding {},{},{},{}", convolution.channels, convolution.height, convolution.width,
-                  convolution.kernel, convolution.kernel, convolution.stride, padding.top, padding.bottom, padding.left, padding.right);
+      fmt::format("{} channels of {}x{}, {}x{} filters, stride {}, padding {},{},{},{}", convolution.channels,
+                  convolution.height, convolution.width, convolution.kernel, convolution.kernel, convolution.stride,
+                  padding.top, padding.bottom, padding.left, padding.right);
   words += problem_words(convolution);
   if (!epilogue_.empty()) words += ", epilogue " + epilogue_;
   const double planes = static_cast<double>(convolution.batch) * static_cast<double>(convolution.channels);
@@ -79,9 +80,11 @@ std::vector<std::int64_t> numbers_of(const char* option, const std::string& list
 
 void set_padding(DepthwiseConvolution& problem, const std::vector<std::int64_t>& sides) {
   if (sides.size() != 1 && sides.size() != 4)
-    fail(ErrorCode::invalid_argument, "cannot run depthwise: --padding has {} numbers; give one, or TOP,BOTTOM,LEFT,RIGHT", sides.size());
+    fail(ErrorCode::invalid_argument,
+         "cannot run depthwise: --padding has {} numbers; give one, or TOP,BOTTOM,LEFT,RIGHT", sides.size());
   const bool same = sides.size() == 1;
-  problem.padding = {.top = sides[0], .bottom = sides[same ? 0 : 1], .left = sides[same ? 0 : 2], .right = sides[same ? 0 : 3]};
+  problem.padding = {
+      .top = sides[0], .bottom = sides[same ? 0 : 1], .left = sides[same ? 0 : 2], .right = sides[same ? 0 : 3]};
 }
 
 }  // namespace
@@ -89,15 +92,20 @@ void set_padding(DepthwiseConvolution& problem, const std::vector<std::int64_t>&
 void add_depthwise(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<DepthwiseOptions>();
   DepthwiseConvolution& problem = options->problem;
-  CLI::App& app = *parent.add_subcommand("depthwise", "Depthwise convolution of NCHW images, bias and activation fused");
+  CLI::App& app =
+      *parent.add_subcommand("depthwise", "Depthwise convolution of NCHW images, bias and activation fused");
   app.footer(run_depthwise_examples);
   add_required_size_option(app, "--channels", problem.channels, "Channels, each with a filter of its own");
   add_required_size_option(app, "--height", problem.height, "Of an image");
-  CLI::Option* width = add_number_option(app, "--width", problem.width, size_limits(), "Of an image; the height where it is not given");
-  add_default_number_option(app, "--kernel", problem.kernel, Limits<int>{.least = 0}, "Height and width of a filter: 3 or 5");
-  add_default_number_option(app, "--stride", problem.stride, Limits<int>{.least = 0, .unit = "pixels"}, "Pixels between two outputs: 1 or 2");
+  CLI::Option* width =
+      add_number_option(app, "--width", problem.width, size_limits(), "Of an image; the height where it is not given");
+  add_default_number_option(app, "--kernel", problem.kernel, Limits<int>{.least = 0},
+                            "Height and width of a filter: 3 or 5");
+  add_default_number_option(app, "--stride", problem.stride, Limits<int>{.least = 0, .unit = "pixels"},
+                            "Pixels between two outputs: 1 or 2");
   const auto take_padding = [options](const std::string& list) { options->padding = numbers_of("--padding", list); };
-  app.add_option_function<std::string>("--padding", take_padding, "Zeros around an image: one number, or TOP,BOTTOM,LEFT,RIGHT")
+  app.add_option_function<std::string>("--padding", take_padding,
+                                       "Zeros around an image: one number, or TOP,BOTTOM,LEFT,RIGHT")
       ->type_name("N")
       ->default_str("1")
       ->run_callback_for_default(false);

@@ -16,7 +16,8 @@ namespace {
 constexpr const char* run_im2col_examples =
     "Examples:\n"
     "  vostok run im2col --channels 64 --height 56 --width 56        patches of 3x3 as the columns of a matrix\n"
-    "  vostok run im2col --channels 3 --height 224 --width 224 --set kernel_height=7 --set kernel_width=7 --set stride=2";
+    "  vostok run im2col --channels 3 --height 224 --width 224 --set kernel_height=7 --set kernel_width=7 --set "
+    "stride=2";
 
 struct Im2colOptions {
   RunOptions run;
@@ -32,8 +33,8 @@ class Im2colJob final : public JobOf<Im2col> {
     const Im2col& image = problem();
     const double planes = static_cast<double>(image.batch) * static_cast<double>(image.channels);
     const double pixels = planes * static_cast<double>(image.height) * static_cast<double>(image.width);
-    return {.problem = fmt::format("{} channels of {}x{}, {}x{} patches, stride {}", image.channels, image.height, image.width, image.kernel_height,
-                                   image.kernel_width, image.stride) +
+    return {.problem = fmt::format("{} channels of {}x{}, {}x{} patches, stride {}", image.channels, image.height,
+                                   image.width, image.kernel_height, image.kernel_width, image.stride) +
                        problem_words(image),
             .work = "a copy of each element of a patch",
             .fields = problem_fields_of(image, {{"channels", image.channels},
@@ -54,7 +55,8 @@ class Im2colJob final : public JobOf<Im2col> {
 void add_im2col(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<Im2colOptions>();
   Im2col& problem = options->problem;
-  CLI::App& app = *parent.add_subcommand("im2col", "Patches of NCHW images as the columns of a matrix, so that a convolution is a product");
+  CLI::App& app = *parent.add_subcommand(
+      "im2col", "Patches of NCHW images as the columns of a matrix, so that a convolution is a product");
   app.footer(run_im2col_examples);
   add_required_size_option(app, "--channels", problem.channels, "Of an image");
   add_required_size_option(app, "--height", problem.height, "Of an image");

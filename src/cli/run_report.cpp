@@ -19,11 +19,11 @@ std::vector<std::string> notes_of(const MatrixReport& matrix) {
   if (!matrix.values) return notes;
   const sparse::ValueFacts& facts = *matrix.values;
   if (facts.nans + facts.infinities > 0)
-    notes.push_back(fmt::format("{} of its {} values are not finite ({} NaN, {} infinite): so is what they make", facts.nans + facts.infinities,
-                                facts.count, facts.nans, facts.infinities));
+    notes.push_back(fmt::format("{} of its {} values are not finite ({} NaN, {} infinite): so is what they make",
+                                facts.nans + facts.infinities, facts.count, facts.nans, facts.infinities));
   if (facts.overflows > 0)
-    notes.push_back(fmt::format("{} values exceed {}'s range and become infinite (the largest is {:.6g})", facts.overflows, name(matrix.value_type),
-                                facts.largest));
+    notes.push_back(fmt::format("{} values exceed {}'s range and become infinite (the largest is {:.6g})",
+                                facts.overflows, name(matrix.value_type), facts.largest));
   return notes;
 }
 
@@ -32,15 +32,17 @@ std::string matrix_text(const MatrixReport& matrix) {
   for (const std::string& note : notes_of(matrix)) notes += line("", "note: " + note);
   const TopologyStatistics& of = matrix.statistics;
   return line("matrix", matrix.source) +
-         line("", fmt::format("{} x {}, {} nonzeros, {:.2f} % zeros, {:.1f} a row (longest {}), row CoV {:.3f}", of.rows, of.cols, of.nonzeros,
-                              100 * of.sparsity(), of.mean_row, of.longest_row, of.row_variation)) +
+         line("",
+              fmt::format("{} x {}, {} nonzeros, {:.2f} % zeros, {:.1f} a row (longest {}), row CoV {:.3f}", of.rows,
+                          of.cols, of.nonzeros, 100 * of.sparsity(), of.mean_row, of.longest_row, of.row_variation)) +
          (matrix.note.empty() ? "" : line("", matrix.note)) + notes;
 }
 
 /// Adds facts for programs to act on: counts, and any sentences.
 void add_matrix_notes(ordered_json& object, const MatrixReport& matrix) {
   if (matrix.values)
-    object.update({{"nonfinite_values", matrix.values->nans + matrix.values->infinities}, {"overflowing_values", matrix.values->overflows}});
+    object.update({{"nonfinite_values", matrix.values->nans + matrix.values->infinities},
+                   {"overflowing_values", matrix.values->overflows}});
   if (const auto notes = notes_of(matrix); !notes.empty()) object["notes"] = notes;
 }
 
@@ -48,10 +50,14 @@ std::string choice_text(const char* label, const std::string& chosen, const Expl
   if (choice.family.empty()) return line(label, choice.note);
   std::string provenance = name(choice.provenance);
   if (!choice.note.empty()) provenance += ": " + choice.note;
-  if (choice.speedup_over_default) provenance += fmt::format(", {:.2f}x the default config's speed", *choice.speedup_over_default);
-  std::string text = line(label, chosen) + line("config", wrapped(to_text(choice.config))) + line("provenance", provenance);
+  if (choice.speedup_over_default)
+    provenance += fmt::format(", {:.2f}x the default config's speed", *choice.speedup_over_default);
+  std::string text =
+      line(label, chosen) + line("config", wrapped(to_text(choice.config))) + line("provenance", provenance);
   if (choice.is_slow && choice.bound_us)
-    text += line("slow", fmt::format("more than twice 3 us and what memory or the dense product ask for ({:.2f} us): tune it", *choice.bound_us));
+    text += line("slow",
+                 fmt::format("more than twice 3 us and what memory or the dense product ask for ({:.2f} us): tune it",
+                             *choice.bound_us));
   return text;
 }
 
@@ -66,8 +72,8 @@ std::string explanation_text(const Explanation& explanation) {
 
 std::string device_text(const DeviceInfo& device) {
   if (!device.gpu) return line("device", fmt::format("{}: for correctness, not speed", device.name));
-  return line("device",
-              fmt::format("{}, {}, {} multiprocessors, driver {}", device.name, device.architecture, device.multiprocessors, device.driver));
+  return line("device", fmt::format("{}, {}, {} multiprocessors, driver {}", device.name, device.architecture,
+                                    device.multiprocessors, device.driver));
 }
 
 std::string preparation_text(const RunReport& report) {
@@ -79,8 +85,8 @@ std::string preparation_text(const RunReport& report) {
 }
 
 std::string packing_text(const PackingReport& packing) {
-  return line("packed", fmt::format("{}, {} bytes; packing takes {:.2f} us, spread {:.2f} us", packing.format, packing.bytes,
-                                    packing.timing.single.median_us, packing.timing.single.spread_us));
+  return line("packed", fmt::format("{}, {} bytes; packing takes {:.2f} us, spread {:.2f} us", packing.format,
+                                    packing.bytes, packing.timing.single.median_us, packing.timing.single.spread_us));
 }
 
 std::string speed_text(const RunReport& report) {
@@ -88,9 +94,10 @@ std::string speed_text(const RunReport& report) {
   const auto& [single, launches, replays] = *report.timing;
   std::string speed = fmt::format("{:.4g} GFLOP/s ({})", report.gflops().value_or(0), report.subject.work);
   if (report.device.peak_fp32_gflops > 0)
-    speed += fmt::format(", {:.2f} % of the device's fp32 peak", 100 * report.gflops().value_or(0) / report.device.peak_fp32_gflops);
-  return line("median",
-              fmt::format("{:.2f} us, spread {:.2f} us ({} replays of {} launches)", single.median_us, single.spread_us, replays, launches)) +
+    speed += fmt::format(", {:.2f} % of the device's fp32 peak",
+                         100 * report.gflops().value_or(0) / report.device.peak_fp32_gflops);
+  return line("median", fmt::format("{:.2f} us, spread {:.2f} us ({} replays of {} launches)", single.median_us,
+                                    single.spread_us, replays, launches)) +
          line("speed", speed);
 }
 
@@ -118,14 +125,18 @@ std::optional<double> RunReport::gflops() const {
 }
 
 std::string report_text(const RunReport& report) {
-  return (report.matrix ? matrix_text(*report.matrix) : "") + line("problem", report.subject.problem) + device_text(report.device) +
-         explanation_text(report.explanation) + preparation_text(report) + (report.packing ? packing_text(*report.packing) : "") +
-         speed_text(report) + line("error", fmt::format("{:.2e} against float64, tolerance {:.2e}", report.check.error, report.check.tolerance)) +
+  return (report.matrix ? matrix_text(*report.matrix) : "") + line("problem", report.subject.problem) +
+         device_text(report.device) + explanation_text(report.explanation) + preparation_text(report) +
+         (report.packing ? packing_text(*report.packing) : "") + speed_text(report) +
+         line("error",
+              fmt::format("{:.2e} against float64, tolerance {:.2e}", report.check.error, report.check.tolerance)) +
          (report.verified() ? "VERIFIED\n" : fmt::format("WRONG: {}\n", report.check.wrong));
 }
 
 std::string report_json(const RunReport& report) {
-  const auto timing = [&](double tune::Summary::* field) { return report.timing ? std::optional(report.timing->single.*field) : std::nullopt; };
+  const auto timing = [&](double tune::Summary::* field) {
+    return report.timing ? std::optional(report.timing->single.*field) : std::nullopt;
+  };
   ordered_json object = {{"operation", report.operation}, {"device", report.device.name}, {"gpu", report.device.gpu}};
   object.update(choice_json(report.explanation));
   object.update({{"compiled", report.compiled},
@@ -140,7 +151,8 @@ std::string report_json(const RunReport& report) {
     object.update({{"packed_format", report.packing->format},
                    {"packed_bytes", report.packing->bytes},
                    {"pack_us", number(report.packing->timing.single.median_us)}});
-  for (const Field& field : report.subject.fields) std::visit([&](const auto& value) { object[field.name] = value; }, field.value);
+  for (const Field& field : report.subject.fields)
+    std::visit([&](const auto& value) { object[field.name] = value; }, field.value);
   if (report.matrix) add_matrix_notes(object, *report.matrix);
   for (const Explanation& step : report.explanation.steps) {
     ordered_json described = {{"operation", step.operation}};

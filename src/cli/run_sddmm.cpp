@@ -17,11 +17,14 @@ namespace {
 
 constexpr const char* run_sddmm_examples =
     "Examples:\n"
-    "  vostok run sddmm --matrix layer.smtx --n 256                  the gradient by a layer's weights, where they are not zero\n"
-    "  vostok run sddmm --random 2048x2048x0.95 --n 64 --batch 8     scores of eight attention heads that share a mask\n"
+    "  vostok run sddmm --matrix layer.smtx --n 256                  the gradient by a layer's weights, where they are "
+    "not zero\n"
+    "  vostok run sddmm --random 2048x2048x0.95 --n 64 --batch 8     scores of eight attention heads that share a "
+    "mask\n"
     "  vostok run sddmm --random 512x256x0.9 --n 64 --dtype bf16 --output-dtype f32 --scale 0.125\n"
     "  vostok run sddmm --random 512x256x0.9 --n 64 --rhs-layout column_major --multiply\n"
-    "                                                                B stored as [n, k]; times the values of another matrix\n"
+    "                                                                B stored as [n, k]; times the values of another "
+    "matrix\n"
     "  vostok run sddmm --random 512x256x0.9 --n 64 --accumulate     added to what the output holds";
 
 struct SddmmOptions {
@@ -36,7 +39,8 @@ class SddmmJob final : public JobOf<Sddmm> {
 
   const char* operation() const override { return "sddmm"; }
   Subject describe(const TopologyStatistics& mask) const override;
-  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& mask, std::uint64_t seed) const override {
+  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& mask,
+                                        std::uint64_t seed) const override {
     return std::make_unique<tune::SddmmCase>(device, problem(), mask, seed, factor_.value);
   }
 
@@ -48,7 +52,8 @@ class SddmmJob final : public JobOf<Sddmm> {
 
 std::string SddmmJob::words(const TopologyStatistics& mask) const {
   const Sddmm& sddmm = problem();
-  std::string text = fmt::format("D[{},{}] = (A[{},{}] B[{},{}]^T) o mask", mask.rows, mask.cols, mask.rows, sddmm.n, mask.cols, sddmm.n);
+  std::string text = fmt::format("D[{},{}] = (A[{},{}] B[{},{}]^T) o mask", mask.rows, mask.cols, mask.rows, sddmm.n,
+                                 mask.cols, sddmm.n);
   if (sddmm.multiply) text += " o C";
   if (sddmm.accumulate) text += " + D";
   text += problem_words(sddmm);
@@ -59,8 +64,10 @@ std::string SddmmJob::words(const TopologyStatistics& mask) const {
 
 Subject SddmmJob::describe(const TopologyStatistics& mask) const {
   const Sddmm& sddmm = problem();
-  const double lhs = stored_elements(sddmm.lhs_layout, mask.rows, sddmm.n, sddmm.lhs_leading, sddmm.lhs_stride, sddmm.batch);
-  const double rhs = stored_elements(sddmm.rhs_layout, mask.cols, sddmm.n, sddmm.rhs_leading, sddmm.rhs_stride, sddmm.batch);
+  const double lhs =
+      stored_elements(sddmm.lhs_layout, mask.rows, sddmm.n, sddmm.lhs_leading, sddmm.lhs_stride, sddmm.batch);
+  const double rhs =
+      stored_elements(sddmm.rhs_layout, mask.cols, sddmm.n, sddmm.rhs_leading, sddmm.rhs_stride, sddmm.batch);
   return {.problem = words(mask),
           .work = sddmm.batch == 1 ? "2 x nonzeros x n" : "2 x nonzeros x n x batch",
           .fields = problem_fields_of(sddmm, {{"m", mask.rows},
@@ -72,10 +79,11 @@ Subject SddmmJob::describe(const TopologyStatistics& mask) const {
                                               {"math", name(sddmm.math)},
                                               {"multiply", sddmm.multiply},
                                               {"accumulate", sddmm.accumulate}}),
-          .footprint = {.rows = static_cast<double>(mask.rows),
-                        .nonzeros = static_cast<double>(mask.nonzeros),
-                        .inputs = lhs + rhs,
-                        .outputs = stored_elements(Layout::row_major, 1, mask.nonzeros, 0, sddmm.output_stride, sddmm.batch)}};
+          .footprint = {
+              .rows = static_cast<double>(mask.rows),
+              .nonzeros = static_cast<double>(mask.nonzeros),
+              .inputs = lhs + rhs,
+              .outputs = stored_elements(Layout::row_major, 1, mask.nonzeros, 0, sddmm.output_stride, sddmm.batch)}};
 }
 
 }  // namespace
@@ -83,14 +91,16 @@ Subject SddmmJob::describe(const TopologyStatistics& mask) const {
 void add_sddmm(CLI::App& parent, const TakeJob& take) {
   auto options = std::make_shared<SddmmOptions>();
   Sddmm& problem = options->problem;
-  CLI::App& app = *parent.add_subcommand("sddmm", "Dense times dense, where a mask is: D[m,k] = (A[m,n] B[k,n]^T) o mask");
+  CLI::App& app =
+      *parent.add_subcommand("sddmm", "Dense times dense, where a mask is: D[m,k] = (A[m,n] B[k,n]^T) o mask");
   app.footer(run_sddmm_examples);
   add_matrix_options(app, options->run, "The mask");
   add_required_size_option(app, "--n", problem.n, "The inner size: columns of A and of B");
   add_problem_options(app, problem);
   add_enum_option(app, "--lhs-layout", problem.lhs_layout, "Of A: row_major, or column_major (stored as [n, m])");
   add_enum_option(app, "--rhs-layout", problem.rhs_layout, "Of B: row_major, or column_major (stored as [n, k])");
-  add_size_option(app, "--lhs-leading", problem.lhs_leading, "Elements between two rows of A (columns, where column_major); 0: packed");
+  add_size_option(app, "--lhs-leading", problem.lhs_leading,
+                  "Elements between two rows of A (columns, where column_major); 0: packed");
   add_size_option(app, "--rhs-leading", problem.rhs_leading, "The same of B");
   app.add_flag("--multiply", problem.multiply, "Multiply by the values of a sparse C");
   app.add_flag("--accumulate", problem.accumulate, "Add to what the output holds");

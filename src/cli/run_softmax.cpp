@@ -20,7 +20,8 @@ constexpr const char* run_softmax_examples =
     "  vostok run softmax --random 2048x2048x0.9                     over the rows of a sparse matrix\n"
     "  vostok run softmax --matrix scores.mtx --scale 0.125          of the matrix's own values, scaled\n"
     "  vostok run softmax --random 2048x2048x0.9 --batch 8 --dtype f32 --output-dtype f16 --statistics write\n"
-    "                                                                as attention does: with the log-sum-exp of each row\n"
+    "                                                                as attention does: with the log-sum-exp of each "
+    "row\n"
     "  vostok run softmax --random 2048x2048x0.9 --backward          the gradient";
 
 struct SoftmaxOptions {
@@ -39,11 +40,13 @@ struct Strides {
 
 /// Describes what the problems of both directions share.
 template <class Problem>
-Subject describe_softmax(const Problem& problem, const std::string& formula, const Factor& factor, const TopologyStatistics& matrix,
-                         const Strides& strides, const std::vector<Field>& more) {
+Subject describe_softmax(const Problem& problem, const std::string& formula, const Factor& factor,
+                         const TopologyStatistics& matrix, const Strides& strides, const std::vector<Field>& more) {
   std::vector<Field> fields = {{"m", matrix.rows}, {"k", matrix.cols}, {"nonzeros", matrix.nonzeros}};
   fields.insert(fields.end(), more.begin(), more.end());
-  const auto elements = [&](std::int64_t stride) { return stored_elements(Layout::row_major, 1, matrix.nonzeros, 0, stride, problem.batch); };
+  const auto elements = [&](std::int64_t stride) {
+    return stored_elements(Layout::row_major, 1, matrix.nonzeros, 0, stride, problem.batch);
+  };
   return {.problem = formula + problem_words(problem) + factor_words(factor),
           .work = problem.batch == 1 ? "5 x nonzeros" : "5 x nonzeros x batch",
           .fields = problem_fields_of(problem, fields),
@@ -60,13 +63,17 @@ class SoftmaxJob final : public JobOf<Softmax> {
   const char* operation() const override { return "softmax"; }
   std::optional<Dtype> value_type() const override { return problem().element; }
   Subject describe(const TopologyStatistics& matrix) const override {
-    std::string formula =
-        fmt::format("Y[{},{}] = softmax(X[{},{}]) over the nonzeros of each row", matrix.rows, matrix.cols, matrix.rows, matrix.cols);
-    if (problem().statistics != RowStatistics::none) formula += fmt::format(", statistics {}", name(problem().statistics));
-    const Strides strides{.input = problem().value_stride, .other = problem().value_stride, .output = problem().output_stride};
-    return describe_softmax(problem(), formula, factor_, matrix, strides, {{"backward", false}, {"statistics", name(problem().statistics)}});
+    std::string formula = fmt::format("Y[{},{}] = softmax(X[{},{}]) over the nonzeros of each row", matrix.rows,
+                                      matrix.cols, matrix.rows, matrix.cols);
+    if (problem().statistics != RowStatistics::none)
+      formula += fmt::format(", statistics {}", name(problem().statistics));
+    const Strides strides{
+        .input = problem().value_stride, .other = problem().value_stride, .output = problem().output_stride};
+    return describe_softmax(problem(), formula, factor_, matrix, strides,
+                            {{"backward", false}, {"statistics", name(problem().statistics)}});
   }
-  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const override {
+  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix,
+                                        std::uint64_t seed) const override {
     return std::make_unique<tune::SoftmaxCase>(device, problem(), matrix, seed, factor_.value);
   }
 
@@ -82,11 +89,13 @@ class SoftmaxBackwardJob final : public JobOf<SoftmaxBackward> {
   std::optional<Dtype> value_type() const override { return problem().element; }
   Subject describe(const TopologyStatistics& matrix) const override {
     const std::string formula = fmt::format("dX[{},{}] = Y o (dY - rows of sum Y dY)", matrix.rows, matrix.cols);
-    const Strides strides{
-        .input = problem().probability_stride, .other = problem().output_gradient_stride, .output = problem().input_gradient_stride};
+    const Strides strides{.input = problem().probability_stride,
+                          .other = problem().output_gradient_stride,
+                          .output = problem().input_gradient_stride};
     return describe_softmax(problem(), formula, factor_, matrix, strides, {{"backward", true}});
   }
-  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const override {
+  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix,
+                                        std::uint64_t seed) const override {
     return std::make_unique<tune::SoftmaxBackwardCase>(device, problem(), matrix, seed, factor_.value);
   }
 
@@ -120,9 +129,11 @@ void add_softmax(CLI::App& parent, const TakeJob& take) {
   add_matrix_options(app, options->run, "X");
   add_problem_options(app, problem);
   add_factor_options(app, options->factor, "X");
-  CLI::Option* statistics = add_enum_option(app, "--statistics", problem.statistics,
-                                            "Log-sum-exp of each row: none, write (beside Y) or read (instead of reducing the row)");
-  app.add_flag("--backward", options->backward, "The gradient by X, from Y and the gradient by Y")->excludes(statistics);
+  CLI::Option* statistics =
+      add_enum_option(app, "--statistics", problem.statistics,
+                      "Log-sum-exp of each row: none, write (beside Y) or read (instead of reducing the row)");
+  app.add_flag("--backward", options->backward, "The gradient by X, from Y and the gradient by Y")
+      ->excludes(statistics);
   add_run_options(app, options->run);
   app.callback([options, take] {
     options->problem.scale = options->factor.kind;

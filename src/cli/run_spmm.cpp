@@ -24,10 +24,12 @@ constexpr const char* run_spmm_examples =
     "  vostok run spmm --random 512x512x0.9 --n 64 --dtype f16 --output-dtype f32 --json\n"
     "                                                                16-bit operands, one JSON object on stdout\n"
     "  vostok run spmm --random 512x256x0.9 --n 64 --layout column_major --output-layout column_major\n"
-    "                                                                activations as frameworks keep them: [tokens, features]\n"
+    "                                                                activations as frameworks keep them: [tokens, "
+    "features]\n"
     "  vostok run spmm --random 512x256x0.9 --n 64 --transpose       the gradient by a layer's input: A^T B\n"
     "  vostok run spmm --random 4096x4096x0.9 --n 64 --value-lifetime persistent\n"
-    "                                                                an inference engine's weights: packed once, in the plan's format\n"
+    "                                                                an inference engine's weights: packed once, in "
+    "the plan's format\n"
     "  vostok run spmm --random 512x256x0.9 --n 64 --epilogue scale=0.5,bias_per_row,residual,gelu\n"
     "  vostok run spmm --random 64x64x0.5 --n 8 --device emulator    on the CPU, for correctness";
 
@@ -40,12 +42,14 @@ struct SpmmOptions {
 
 class SpmmJob final : public JobOf<Spmm> {
  public:
-  explicit SpmmJob(const SpmmOptions& options) : JobOf(options.problem), factor_(options.factor), epilogue_(options.epilogue) {}
+  explicit SpmmJob(const SpmmOptions& options)
+      : JobOf(options.problem), factor_(options.factor), epilogue_(options.epilogue) {}
 
   const char* operation() const override { return "spmm"; }
   std::optional<Dtype> value_type() const override { return problem().element; }
   Subject describe(const TopologyStatistics& matrix) const override;
-  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix, std::uint64_t seed) const override {
+  std::unique_ptr<tune::Case> make_case(device::Device& device, const sparse::Csr& matrix,
+                                        std::uint64_t seed) const override {
     return std::make_unique<tune::SpmmCase>(device, problem(), matrix, seed, factor_);
   }
   std::optional<PackingReport> pack(device::Device& device, tune::Case& operands) override;
@@ -69,7 +73,8 @@ std::string SpmmJob::words(std::int64_t m, std::int64_t k) const {
   const Spmm& spmm = problem();
   std::string text = spmm.sparse_transposed ? fmt::format("C[{},{}] = A^T[{},{}] B[{},{}]", k, spmm.n, k, m, m, spmm.n)
                                             : fmt::format("C[{},{}] = A[{},{}] B[{},{}]", m, spmm.n, m, k, k, spmm.n);
-  text += problem_words(spmm) + layout_words("B", spmm.dense_layout, spmm.dense_leading) + layout_words("C", spmm.output_layout, spmm.output_leading);
+  text += problem_words(spmm) + layout_words("B", spmm.dense_layout, spmm.dense_leading) +
+          layout_words("C", spmm.output_layout, spmm.output_leading);
   if (spmm.values_per_batch) text += ", values per batch";
   if (spmm.value_lifetime == ValueLifetime::persistent) text += ", values packed once";
   if (!epilogue_.empty()) text += ", epilogue " + epilogue_;
@@ -93,23 +98,25 @@ Subject SpmmJob::describe(const TopologyStatistics& matrix) const {
   const Spmm& spmm = problem();
   const std::int64_t dense_rows = spmm.sparse_transposed ? matrix.rows : matrix.cols;
   const std::int64_t output_rows = spmm.sparse_transposed ? matrix.cols : matrix.rows;
-  return {
-      .problem = words(matrix.rows, matrix.cols),
-      .work = spmm.batch == 1 ? "2 x nonzeros x n" : "2 x nonzeros x n x batch",
-      .fields = problem_fields_of(spmm, {{"m", matrix.rows},
-                                         {"k", matrix.cols},
-                                         {"n", spmm.n},
-                                         {"nonzeros", matrix.nonzeros},
-                                         {"transpose", spmm.sparse_transposed},
-                                         {"layout", name(spmm.dense_layout)},
-                                         {"output_layout", name(spmm.output_layout)},
-                                         {"math", name(spmm.math)},
-                                         {"value_lifetime", name(spmm.value_lifetime)},
-                                         {"epilogue", epilogue_}}),
-      .footprint = {.rows = static_cast<double>(matrix.rows),
-                    .nonzeros = stored_elements(Layout::row_major, 1, matrix.nonzeros, 0, spmm.value_stride, spmm.values_per_batch ? spmm.batch : 1),
-                    .inputs = stored_elements(spmm.dense_layout, dense_rows, spmm.n, spmm.dense_leading, spmm.dense_stride, spmm.batch),
-                    .outputs = stored_elements(spmm.output_layout, output_rows, spmm.n, spmm.output_leading, spmm.output_stride, spmm.batch)}};
+  return {.problem = words(matrix.rows, matrix.cols),
+          .work = spmm.batch == 1 ? "2 x nonzeros x n" : "2 x nonzeros x n x batch",
+          .fields = problem_fields_of(spmm, {{"m", matrix.rows},
+                                             {"k", matrix.cols},
+                                             {"n", spmm.n},
+                                             {"nonzeros", matrix.nonzeros},
+                                             {"transpose", spmm.sparse_transposed},
+                                             {"layout", name(spmm.dense_layout)},
+                                             {"output_layout", name(spmm.output_layout)},
+                                             {"math", name(spmm.math)},
+                                             {"value_lifetime", name(spmm.value_lifetime)},
+                                             {"epilogue", epilogue_}}),
+          .footprint = {.rows = static_cast<double>(matrix.rows),
+                        .nonzeros = stored_elements(Layout::row_major, 1, matrix.nonzeros, 0, spmm.value_stride,
+                                                    spmm.values_per_batch ? spmm.batch : 1),
+                        .inputs = stored_elements(spmm.dense_layout, dense_rows, spmm.n, spmm.dense_leading,
+                                                  spmm.dense_stride, spmm.batch),
+                        .outputs = stored_elements(spmm.output_layout, output_rows, spmm.n, spmm.output_leading,
+                                                   spmm.output_stride, spmm.batch)}};
 }
 
 }  // namespace
@@ -123,11 +130,13 @@ void add_spmm(CLI::App& parent, const TakeJob& take) {
   add_required_size_option(app, "--n", problem.n, "Columns of B and C");
   add_problem_options(app, problem);
   app.add_flag("--transpose", problem.sparse_transposed, "Multiply by A^T: C[k,n] = A^T B[m,n]");
-  add_enum_option(app, "--value-lifetime", problem.value_lifetime, "per_call: values are passed at every call; persistent: packed once");
+  add_enum_option(app, "--value-lifetime", problem.value_lifetime,
+                  "per_call: values are passed at every call; persistent: packed once");
   app.add_flag("--values-per-batch", problem.values_per_batch, "Each of the batch has values of A of its own");
   add_enum_option(app, "--layout", problem.dense_layout, "Of B: row_major, or column_major (stored as [n, k])");
   add_enum_option(app, "--output-layout", problem.output_layout, "Of C: row_major, or column_major (stored as [n, m])");
-  add_size_option(app, "--leading", problem.dense_leading, "Elements between two rows of B (columns, where column_major); 0: packed");
+  add_size_option(app, "--leading", problem.dense_leading,
+                  "Elements between two rows of B (columns, where column_major); 0: packed");
   add_size_option(app, "--output-leading", problem.output_leading, "The same of C");
   add_epilogue_option(app, problem.epilogue, options->factor, options->epilogue);
   add_run_options(app, options->run);

@@ -25,11 +25,14 @@ Options run_options(const RunOptions& options, ProgressLine& progress, const std
 }
 
 /// Makes the topology, and adds the matrix to the report.
-Loaded add_matrix(RunReport& report, const RunOptions& options, std::optional<Dtype> type, const Context& context, sparse::Csr matrix) {
+Loaded add_matrix(RunReport& report, const RunOptions& options, std::optional<Dtype> type, const Context& context,
+                  sparse::Csr matrix) {
   const Stopwatch time;
   Loaded loaded = make_topology(context, std::move(matrix));
-  report.matrix =
-      MatrixReport{.source = source_words(options), .note = loaded.matrix.note, .statistics = loaded.topology.statistics(), .topology_ms = time.ms()};
+  report.matrix = MatrixReport{.source = source_words(options),
+                               .note = loaded.matrix.note,
+                               .statistics = loaded.topology.statistics(),
+                               .topology_ms = time.ms()};
   report.matrix->notes = source_notes(options, report.matrix->statistics);
   if (type && !loaded.matrix.values.empty()) {
     report.matrix->values = sparse::value_facts(*type, std::span<const double>(loaded.matrix.values));
@@ -38,7 +41,8 @@ Loaded add_matrix(RunReport& report, const RunOptions& options, std::optional<Dt
   return loaded;
 }
 
-AnyPlan add_plan(RunReport& report, const RunOptions& options, Job& job, const Context& context, const Topology& topology, ProgressLine& progress) {
+AnyPlan add_plan(RunReport& report, const RunOptions& options, Job& job, const Context& context,
+                 const Topology& topology, ProgressLine& progress) {
   PlanOptions plan_options = options.plan;
   plan_options.progress = [&progress](const std::string& text) { progress.update(text); };
   const Stopwatch time;
@@ -54,8 +58,8 @@ AnyPlan add_plan(RunReport& report, const RunOptions& options, Job& job, const C
 LaunchWatch watch(const device::Device& device, ProgressLine& progress) {
   using std::chrono::milliseconds;
   constexpr milliseconds patience(3000);
-  return {[&device] { return device.progress(); }, [&progress](const std::string& text) { progress.update(text); }, patience,
-          ProgressLine::is_on_terminal() ? milliseconds(500) : milliseconds(10'000)};
+  return {[&device] { return device.progress(); }, [&progress](const std::string& text) { progress.update(text); },
+          patience, ProgressLine::is_on_terminal() ? milliseconds(500) : milliseconds(10'000)};
 }
 
 /// False for an empty batch, which has no operands.

@@ -21,7 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* study_examples =
-    "Folders are searched, with their subfolders, for .smtx, .mtx, .npy (each also as .gz) and .npz files. A file that cannot be\n"
+    "Folders are searched, with their subfolders, for .smtx, .mtx, .npy (each also as .gz) and .npz files. A file that "
+    "cannot be\n"
     "read is reported at the end and makes the exit status 2; the others count all the same.\n"
     "\n"
     "Examples:\n"
@@ -43,7 +44,9 @@ std::vector<fs::path> find_matrices(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder, fs::directory_options::skip_permission_denied))
     if (entry.is_regular_file() && sparse::has_known_extension(entry.path())) files.push_back(entry.path());
-  if (files.empty()) fail(ErrorCode::io_failure, "cannot study {}: there is no {} file below it", folder.string(), sparse::known_extensions);
+  if (files.empty())
+    fail(ErrorCode::io_failure, "cannot study {}: there is no {} file below it", folder.string(),
+         sparse::known_extensions);
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -60,7 +63,8 @@ void attempt(Study& study, const Step& step) {
 
 void add_file(Study& study, const fs::path& file) {
   const sparse::Csr csr = sparse::read(file);
-  study.entries.push_back({.file = file.string(), .statistics = sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices)});
+  study.entries.push_back({.file = file.string(),
+                           .statistics = sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices)});
 }
 
 Study make_study(const std::vector<std::string>& paths) {
@@ -98,10 +102,13 @@ int run_study(const StudyOptions& options) {
 
 void add_study(CLI::App& parent, int& status) {
   auto options = std::make_shared<StudyOptions>();
-  CLI::App& app = *parent.add_subcommand("study", "Sparsity, mean row length and row CoV of matrices (section II of the SC20 paper)");
+  CLI::App& app = *parent.add_subcommand(
+      "study", "Sparsity, mean row length and row CoV of matrices (section II of the SC20 paper)");
   app.footer(study_examples);
   app.add_option("files", options->paths, "Matrices, or folders of them")->type_name("FILES")->required();
-  app.add_option("--out", options->out, "Folder that study.csv and study.svg are written to")->type_name("FOLDER")->capture_default_str();
+  app.add_option("--out", options->out, "Folder that study.csv and study.svg are written to")
+      ->type_name("FOLDER")
+      ->capture_default_str();
   app.callback([options, &status] { status = run_study(*options); });
 }
 

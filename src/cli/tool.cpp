@@ -21,7 +21,8 @@ constexpr const char* description = "Plans, generates, tunes and runs sparse ker
 constexpr const char* tool_footer =
     "Examples:\n"
     "  vostok run spmm --random 2048x512x0.9 --n 256   multiply a random matrix and check the result\n"
-    "  vostok run --help                               the other operations: sddmm, softmax, attention, depthwise, ...\n"
+    "  vostok run --help                               the other operations: sddmm, softmax, attention, depthwise, "
+    "...\n"
     "  vostok run spmm --help                          every option of that command, with examples\n"
     "  vostok doctor                                   what was found on this machine, and what can run\n"
     "  vostok cache --help                             what was tuned and compiled: list, merge, check, sign\n"

@@ -5,7 +5,8 @@
 
 namespace vostok::cli {
 
-Options context_options(const std::string& device, const std::string& cache, ProgressLine& progress, const std::filesystem::path& tool) {
+Options context_options(const std::string& device, const std::string& cache, ProgressLine& progress,
+                        const std::filesystem::path& tool) {
   Options options{.device = device};
   if (!tool.empty() && !trusted_environment("VOSTOK_TOOL")) options.worker.tool = tool;
   if (!cache.empty()) options.cache.folder = cache;

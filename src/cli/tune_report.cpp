@@ -16,24 +16,31 @@ namespace {
 using nlohmann::ordered_json;
 
 /// The plan's choices: one for each step of a composed plan.
-std::span<const Explanation> steps_of(const Explanation& choice) { return choice.steps.empty() ? std::span(&choice, 1) : std::span(choice.steps); }
+std::span<const Explanation> steps_of(const Explanation& choice) {
+  return choice.steps.empty() ? std::span(&choice, 1) : std::span(choice.steps);
+}
 
 std::string choice_text(const Explanation& choice) {
   if (choice.family.empty()) return fmt::format("  nothing to compute: {}\n", choice.note);
-  std::string text = fmt::format("  {} {} {}\n    {}", choice.operation, choice.family, to_text(choice.config), name(choice.provenance));
+  std::string text = fmt::format("  {} {} {}\n    {}", choice.operation, choice.family, to_text(choice.config),
+                                 name(choice.provenance));
   if (!choice.note.empty()) text += ", " + choice.note;
   if (choice.median_us) text += fmt::format(", {:.2f} us", *choice.median_us);
-  if (choice.speedup_over_default) text += fmt::format(", {:.2f}x the default config's speed", *choice.speedup_over_default);
+  if (choice.speedup_over_default)
+    text += fmt::format(", {:.2f}x the default config's speed", *choice.speedup_over_default);
   return text + "\n";
 }
 
 ordered_json choice_json(const Explanation& choice) {
-  ordered_json object = {
-      {"operation", choice.operation}, {"family", choice.family}, {"config", choice.config}, {"provenance", name(choice.provenance)}};
+  ordered_json object = {{"operation", choice.operation},
+                         {"family", choice.family},
+                         {"config", choice.config},
+                         {"provenance", name(choice.provenance)}};
   object["median_us"] = choice.median_us ? ordered_json(*choice.median_us) : ordered_json(nullptr);
   object["bound_us"] = choice.bound_us ? ordered_json(*choice.bound_us) : ordered_json(nullptr);
   object["is_slow"] = choice.is_slow;
-  object["speedup_over_default"] = choice.speedup_over_default ? ordered_json(*choice.speedup_over_default) : ordered_json(nullptr);
+  object["speedup_over_default"] =
+      choice.speedup_over_default ? ordered_json(*choice.speedup_over_default) : ordered_json(nullptr);
   return object;
 }
 
@@ -53,11 +60,13 @@ ordered_json problem_json(const TunedProblem& problem) {
 }
 
 std::int64_t failures(const TuneReport& report) {
-  return std::count_if(report.tuned.begin(), report.tuned.end(), [](const TunedProblem& problem) { return !problem.error.empty(); });
+  return std::count_if(report.tuned.begin(), report.tuned.end(),
+                       [](const TunedProblem& problem) { return !problem.error.empty(); });
 }
 
 std::int64_t untuned(const TuneReport& report) {
-  return std::count_if(report.tuned.begin(), report.tuned.end(), [](const TunedProblem& problem) { return problem.untuned(); });
+  return std::count_if(report.tuned.begin(), report.tuned.end(),
+                       [](const TunedProblem& problem) { return problem.untuned(); });
 }
 
 std::int64_t measured(const TuneReport& report) {
@@ -71,7 +80,8 @@ std::int64_t measured(const TuneReport& report) {
 bool TunedProblem::untuned() const {
   if (!error.empty()) return false;
   const std::span<const Explanation> steps = steps_of(choice);
-  return std::any_of(steps.begin(), steps.end(), [](const Explanation& step) { return !step.family.empty() && !plan::is_tuned(step.provenance); });
+  return std::any_of(steps.begin(), steps.end(),
+                     [](const Explanation& step) { return !step.family.empty() && !plan::is_tuned(step.provenance); });
 }
 
 std::string tune_text(const TuneReport& report) {
@@ -81,10 +91,11 @@ std::string tune_text(const TuneReport& report) {
     if (!problem.error.empty()) text += fmt::format("  FAILED: {}\n", problem.error);
     else
       for (const Explanation& choice : steps_of(problem.choice)) text += choice_text(choice);
-    text += fmt::format("  {} candidates measured, {} kernels compiled, {:.1f} s\n", problem.measured, problem.compiled, problem.seconds);
+    text += fmt::format("  {} candidates measured, {} kernels compiled, {:.1f} s\n", problem.measured, problem.compiled,
+                        problem.seconds);
   }
-  text += fmt::format("{} of {} problems on {}: {} candidates measured in {:.1f} s", report.tuned.size(), report.problems, report.device.name,
-                      measured(report), report.seconds);
+  text += fmt::format("{} of {} problems on {}: {} candidates measured in {:.1f} s", report.tuned.size(),
+                      report.problems, report.device.name, measured(report), report.seconds);
   if (report.slow > 0) text += fmt::format(", {} whose choice was slow first", report.slow);
   if (failures(report) > 0) text += fmt::format(", {} failed", failures(report));
   if (untuned(report) > 0) text += fmt::format(", {} could not be tuned", untuned(report));
@@ -94,10 +105,11 @@ std::string tune_text(const TuneReport& report) {
 }
 
 std::string tune_json(const TuneReport& report) {
-  ordered_json object = {
-      {"device", report.device.name},   {"gpu", report.device.gpu},         {"problems", report.problems}, {"slow", report.slow},
-      {"reached", report.tuned.size()}, {"failed", failures(report)},       {"untuned", untuned(report)},  {"measured", measured(report)},
-      {"seconds", report.seconds},      {"interrupted", report.interrupted}};
+  ordered_json object = {{"device", report.device.name},   {"gpu", report.device.gpu},
+                         {"problems", report.problems},    {"slow", report.slow},
+                         {"reached", report.tuned.size()}, {"failed", failures(report)},
+                         {"untuned", untuned(report)},     {"measured", measured(report)},
+                         {"seconds", report.seconds},      {"interrupted", report.interrupted}};
   object["results"] = ordered_json::array();
   for (const TunedProblem& problem : report.tuned) object["results"].push_back(problem_json(problem));
   return json_text(object, one_line);

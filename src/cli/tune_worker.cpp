@@ -22,13 +22,16 @@ namespace vostok::cli {
 namespace {
 
 constexpr const char* tune_worker_footer =
-    "The tuner starts this for itself: programs that plan with effort quick or full find the tool by Options::worker.tool, VOSTOK_TOOL or PATH.\n"
+    "The tuner starts this for itself: programs that plan with effort quick or full find the tool by "
+    "Options::worker.tool, VOSTOK_TOOL or PATH.\n"
     "It speaks frames over its standard input and output, and ends when its input does.\n"
     "\n"
     "Examples:\n"
     "  VOSTOK_TOOL=/opt/vostok/bin/vostok ./program    that program's candidates are tried by this tool first";
 
-tune::Frame refusal(std::string reason) { return {.fields = {{"status", "refused"}, {"reason", std::move(reason)}}, .bytes = {}}; }
+tune::Frame refusal(std::string reason) {
+  return {.fields = {{"status", "refused"}, {"reason", std::move(reason)}}, .bytes = {}};
+}
 
 /// Opens a context on the owner's device: by the given name, else the first device of the same uuid.
 Context open_device(Options options, const std::string& uuid) {
@@ -58,7 +61,8 @@ void end_with_owner(int input) {
 }
 
 std::optional<Context> open_context(const tune::Frame& asked, std::string& why) {
-  if (asked.text("verb") != "open" || asked.text("protocol") != plan::worker_protocol || asked.text("version") != library_version) {
+  if (asked.text("verb") != "open" || asked.text("protocol") != plan::worker_protocol ||
+      asked.text("version") != library_version) {
     why = fmt::format("the tool is vostok {}, and the program is linked to {}", library_version, asked.text("version"));
     return std::nullopt;
   }
@@ -71,10 +75,12 @@ std::optional<Context> open_context(const tune::Frame& asked, std::string& why) 
 }
 
 int run_worker() {
-  if (isatty(STDIN_FILENO) != 0) fail(ErrorCode::invalid_argument, "cannot work: this is for the tuner, which starts it for itself; see --help");
+  if (isatty(STDIN_FILENO) != 0)
+    fail(ErrorCode::invalid_argument, "cannot work: this is for the tuner, which starts it for itself; see --help");
   // Only frames go to the owner: anything else printed goes to stderr.
   const int output = dup(STDOUT_FILENO);
-  if (output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) fail(ErrorCode::io_failure, "cannot work: no standard output");
+  if (output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    fail(ErrorCode::io_failure, "cannot work: no standard output");
   // At the file size limit a write then fails instead of ending the process.
   std::signal(SIGXFSZ, SIG_IGN);
   tune::FrameStream stream(STDIN_FILENO, output);
@@ -95,7 +101,8 @@ int run_worker() {
 }  // namespace
 
 void add_tune_worker(CLI::App& parent, int& status) {
-  CLI::App& app = *parent.add_subcommand("tune-worker", "Where the tuner runs code that was never verified (it starts this for itself)");
+  CLI::App& app = *parent.add_subcommand(
+      "tune-worker", "Where the tuner runs code that was never verified (it starts this for itself)");
   app.footer(tune_worker_footer);
   app.callback([&status] { status = run_worker(); });
 }

@@ -19,7 +19,9 @@ namespace {
 class Tuning {
  public:
   Tuning(const TuneOptions& options, const std::vector<ProblemLine>& lines)
-      : options_(options), lines_(lines), context_(context_options(options.device, options.cache, progress_, options.tool)) {}
+      : options_(options),
+        lines_(lines),
+        context_(context_options(options.device, options.cache, progress_, options.tool)) {}
 
   TuneReport run() {
     TuneReport report{.device = context_.device(), .problems = lines_.size()};
@@ -39,7 +41,8 @@ class Tuning {
     const bool known = lines_.size() > 1 && ops::has_product_bounds(context_.state()->session->device());
     const auto goes_on = [&] { return known && time_.seconds() < most_seconds && !Interrupt::requested(); };
     const auto is_slow = [&](const ProblemLine& line) {
-      progress_.update(fmt::format("looking at what problem {} of {} takes today", &line - lines_.data() + 1, lines_.size()));
+      progress_.update(
+          fmt::format("looking at what problem {} of {} takes today", &line - lines_.data() + 1, lines_.size()));
       const bool slow = has_slow_choice(line);
       report.slow += slow ? 1 : 0;
       return slow;
@@ -51,9 +54,11 @@ class Tuning {
   bool has_slow_choice(const ProblemLine& line) const {
     try {
       const Loaded loaded = load(line.options, *line.job, context_);
-      const PlanOptions options{.seed = line.options.plan.seed, .family = line.options.plan.family, .policy = options_.policy};
+      const PlanOptions options{
+          .seed = line.options.plan.seed, .family = line.options.plan.family, .policy = options_.policy};
       const plan::Survey survey = line.job->survey(context_, loaded.topology, options);
-      return std::any_of(survey.choices.begin(), survey.choices.end(), [](const plan::SurveyedChoice& choice) { return choice.slow(); });
+      return std::any_of(survey.choices.begin(), survey.choices.end(),
+                         [](const plan::SurveyedChoice& choice) { return choice.slow(); });
     } catch (const std::exception&) {
       return false;
     }
@@ -73,7 +78,8 @@ class Tuning {
                      .policy = options_.policy,
                      .stop = [this] { return Interrupt::requested() || seconds_left() <= 0; }};
     plan.progress = [this, place = lines_.size() - left + 1](const std::string& text) {
-      const std::string limit = options_.time_limit_seconds ? fmt::format(", {:.0f} s left", std::max(0.0, seconds_left())) : "";
+      const std::string limit =
+          options_.time_limit_seconds ? fmt::format(", {:.0f} s left", std::max(0.0, seconds_left())) : "";
       progress_.update(fmt::format("problem {}/{}{}: {}", place, lines_.size(), limit, text));
     };
     return plan;
@@ -105,7 +111,8 @@ class Tuning {
 
 }  // namespace
 
-std::vector<const ProblemLine*> slow_first(const std::vector<ProblemLine>& lines, const std::function<bool(const ProblemLine&)>& is_slow,
+std::vector<const ProblemLine*> slow_first(const std::vector<ProblemLine>& lines,
+                                           const std::function<bool(const ProblemLine&)>& is_slow,
                                            const std::function<bool()>& goes_on) {
   std::vector<const ProblemLine*> list;
   std::vector<const ProblemLine*> others;

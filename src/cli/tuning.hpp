@@ -18,7 +18,8 @@ struct TuneOptions {
   std::string problems = {};  ///< the file
   Effort effort = Effort::full;
   Policy policy = Policy::warm;
-  std::optional<double> time_limit_seconds = {};  ///< for all problems together; absent: until every candidate is measured
+  std::optional<double> time_limit_seconds =
+      {};  ///< for all problems together; absent: until every candidate is measured
   std::string device = "auto";
   std::string cache = {};
   std::filesystem::path tool = {};  ///< this program's path, if it is the tool (context_options)
@@ -49,7 +50,8 @@ struct TuneReport {
 
 /// Lines for which `is_slow` holds, then the others, each in the file's order. `goes_on` is called before each line;
 /// once it is false, a line counts as not slow.
-std::vector<const ProblemLine*> slow_first(const std::vector<ProblemLine>& lines, const std::function<bool(const ProblemLine&)>& is_slow,
+std::vector<const ProblemLine*> slow_first(const std::vector<ProblemLine>& lines,
+                                           const std::function<bool(const ProblemLine&)>& is_slow,
                                            const std::function<bool()>& goes_on);
 
 /// Tunes all problems, those with a slow choice (Explanation::is_slow) first; an error of one problem is recorded with

@@ -23,7 +23,8 @@ std::vector<std::string> unexpected_words(const CLI::App& app) {
 
 std::string command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   return join(names);
 }
 
@@ -45,7 +46,8 @@ std::string missing_text(const CLI::App& app, const std::string& sentence) {
     const std::string commands = command_names(command_in_use(app));
     return commands.empty() ? sentence : "a command is required: " + commands;
   }
-  return fmt::format("{} is required: {}", option->get_positional() ? option->get_type_name() : name + " " + option->get_type_name(),
+  return fmt::format("{} is required: {}",
+                     option->get_positional() ? option->get_type_name() : name + " " + option->get_type_name(),
                      option->get_description());
 }
 
@@ -63,7 +65,8 @@ std::string conversion_text(const std::string& sentence) {
   const std::size_t name = sentence.find("--");
   const std::size_t equals = sentence.find(" = ");
   if (name == std::string::npos || equals == std::string::npos || equals < name) return sentence;
-  return fmt::format("{} takes no value, and was given '{}'", sentence.substr(name, equals - name), sentence.substr(equals + 3));
+  return fmt::format("{} takes no value, and was given '{}'", sentence.substr(name, equals - name),
+                     sentence.substr(equals + 3));
 }
 
 }  // namespace

@@ -37,9 +37,11 @@ void take_words(const std::string& option, const std::string& list, const std::v
     const std::size_t equals = item.find('=');
     const std::string text = item.substr(0, equals);
     const auto word = std::find_if(words.begin(), words.end(), [&](const Word& known) { return known.text == text; });
-    if (word == words.end()) throw CLI::ValidationError(option, fmt::format("'{}' is not one of {}", text, known_words(words)));
+    if (word == words.end())
+      throw CLI::ValidationError(option, fmt::format("'{}' is not one of {}", text, known_words(words)));
     if (word->has_number != (equals != std::string::npos))
-      throw CLI::ValidationError(option, fmt::format("'{}' {}", item, word->has_number ? "needs a number: " + text + "=X" : "takes no value"));
+      throw CLI::ValidationError(
+          option, fmt::format("'{}' {}", item, word->has_number ? "needs a number: " + text + "=X" : "takes no value"));
     const auto [other, is_first] = taken.emplace(word->group.empty() ? word->text : word->group, item);
     if (!is_first) throw CLI::ValidationError(option, fmt::format("'{}' does not go with '{}'", item, other->second));
     word->take(word->has_number ? number_value<float>(option, item.substr(equals + 1), {}) : 0);

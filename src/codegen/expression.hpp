@@ -38,8 +38,8 @@ std::string braced(std::string_view type, const T& value) {
 
 /// "vostok::row_tile<vostok::Fixed<vostok::RowTileTraits{...}, vostok::RowTileConfig{...}>>".
 template <class Traits, class Config>
-std::string name_expression(std::string_view kernel, std::string_view traits_type, const Traits& traits, std::string_view config_type,
-                            const Config& config) {
+std::string name_expression(std::string_view kernel, std::string_view traits_type, const Traits& traits,
+                            std::string_view config_type, const Config& config) {
   constexpr std::size_t usual_length = 1200;
   std::string text;
   text.reserve(usual_length);

@@ -77,7 +77,8 @@ std::optional<V> parse_value(const std::string& text) {
     long long value = 0;
     const char* const end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data(), end, value);
-    if (parsed.ec != std::errc() || parsed.ptr != end || static_cast<long long>(static_cast<V>(value)) != value) return std::nullopt;
+    if (parsed.ec != std::errc() || parsed.ptr != end || static_cast<long long>(static_cast<V>(value)) != value)
+      return std::nullopt;
     return static_cast<V>(value);
   }
 }

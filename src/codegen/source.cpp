@@ -27,7 +27,9 @@ std::optional<std::string_view> included_name(std::string_view line) {
   return line.substr(0, line.find('"'));
 }
 
-std::string target_of(const KernelRequest& request, std::string_view architecture) { return std::string(architecture) + request.features; }
+std::string target_of(const KernelRequest& request, std::string_view architecture) {
+  return std::string(architecture) + request.features;
+}
 
 template <class Visit>
 void for_each_line(std::string_view text, Visit&& visit) {
@@ -72,7 +74,12 @@ std::string code_key(const KernelRequest& request, std::string_view architecture
                      std::string_view compiler_identity) {
   std::sort(options.begin(), options.end());
   Digest digest;
-  digest.add("vostok code").add(abi_revision).add(request.family).add(request.header).add(closure_digest(request.header)).add(request.expression);
+  digest.add("vostok code")
+      .add(abi_revision)
+      .add(request.family)
+      .add(request.header)
+      .add(closure_digest(request.header))
+      .add(request.expression);
   digest.add(target_of(request, architecture)).add(compiler_identity).add(static_cast<std::int64_t>(options.size()));
   for (const std::string& option : options) digest.add(option);
   return digest.hex();

@@ -20,7 +20,8 @@ struct KernelRequest {
 /// Every file of templates/, embedded at build time; names are paths below templates/.
 const std::vector<device::Header>& embedded_templates();
 
-/// Of each of them: the digest of its closure's text with comments and blank lines left out. Made at build time (embed.cmake).
+/// Of each of them: the digest of its closure's text with comments and blank lines left out. Made at build time
+/// (embed.cmake).
 const std::vector<std::string>& embedded_digests();
 
 /// The files that `header` includes, itself last, in dependency order (each after what it includes).

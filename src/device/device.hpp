@@ -115,8 +115,9 @@ class Device {
   /// Whether the device is not present, so that nothing runs: kernels are compiled for it, its memory is never
   /// touched (open_compile_only).
   virtual bool only_compiles() const { return false; }
-  /// Throws after_fork in a child of the process that opened the device, which has neither its threads nor its CUDA context.
-  /// Costs one load and no system call. `what` and `object` are the caller's purpose: "plan SpMM", or "execute" and "SpMM".
+  /// Throws after_fork in a child of the process that opened the device, which has neither its threads nor its CUDA
+  /// context. Costs one load and no system call. `what` and `object` are the caller's purpose: "plan SpMM", or
+  /// "execute" and "SpMM".
   void require_here(std::string_view what, std::string_view object = {}) const {
     if (!is_here()) [[unlikely]]
       fail_after_fork(what, object);
@@ -140,7 +141,8 @@ class Device {
   /// Loads eagerly and raises the dynamic shared memory limit to `shared_bytes`.
   virtual std::shared_ptr<const Kernel> load(const Image& image, std::int64_t shared_bytes) = 0;
   /// Queues one launch; `arguments` is the kernel's one by-value parameter. The hot path: no lock, no allocation.
-  virtual void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments, std::size_t argument_bytes) const = 0;
+  virtual void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments,
+                      std::size_t argument_bytes) const = 0;
   /// Whether it has tensor maps (abi/tensor_map.h).
   virtual bool has_tensor_maps() const { return false; }
   /// Makes the map that `map.boxes` describes, in place. No lock, no allocation, legal in capture. Errors:
@@ -151,8 +153,8 @@ class Device {
 
   /// 256-byte aligned device memory, from the allocator of the options if there is one. out_of_memory names the bytes.
   virtual void* allocate(std::int64_t bytes) = 0;
-  /// Frees after all work queued so far on `streams` (those of executes that used the memory). Never blocks the host on the GPU.
-  /// Does nothing in a child process.
+  /// Frees after all work queued so far on `streams` (those of executes that used the memory). Never blocks the host on
+  /// the GPU. Does nothing in a child process.
   virtual void release_behind(void* memory, const std::vector<Stream>& streams) noexcept = 0;
 
   /// Copies and fills below return when done, on the library's own stream after work queued so far on `after`.
@@ -171,7 +173,8 @@ class Device {
 
   /// Resident blocks of this kernel on one SM (0: cannot launch).
   virtual int occupancy(const Kernel& kernel, int threads, std::int64_t shared_bytes) const = 0;
-  /// Records what `enqueue` puts on the stream it is given; it is called once. Kernels and memory must outlive the sequence.
+  /// Records what `enqueue` puts on the stream it is given; it is called once. Kernels and memory must outlive the
+  /// sequence.
   virtual std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>& enqueue) = 0;
   virtual std::optional<Clocks> clocks() const = 0;
   /// For progress messages: called from any thread while another launches. Absent on fast devices (a GPU).

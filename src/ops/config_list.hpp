@@ -37,7 +37,8 @@ std::vector<Config> ranked(const std::vector<Config>& configs, const Admits& adm
 /// Why `forbidden(config)` admits neither the smallest config nor the default. Tries the smallest first: it is nearly
 /// always admitted, and finding a default ranks the space, which takes a millisecond or two.
 template <class Smallest, class Default, class Forbidden>
-std::optional<std::string> nothing_admitted(const Smallest& smallest_config, const Default& default_config, const Forbidden& forbidden) {
+std::optional<std::string> nothing_admitted(const Smallest& smallest_config, const Default& default_config,
+                                            const Forbidden& forbidden) {
   if (!forbidden(smallest_config())) return std::nullopt;
   const auto reason = forbidden(default_config());
   return reason ? std::optional("no config serves the sizes: " + *reason) : std::nullopt;

@@ -4,8 +4,10 @@
 
 namespace vostok::ops::dense_transpose {
 
-static_assert(codegen::lists_every_field<DenseTransposeTraits>(), "fields(DenseTransposeTraits) must name every member");
-static_assert(codegen::lists_every_field<DenseTransposeConfig>(), "fields(DenseTransposeConfig) must name every member");
+static_assert(codegen::lists_every_field<DenseTransposeTraits>(),
+              "fields(DenseTransposeTraits) must name every member");
+static_assert(codegen::lists_every_field<DenseTransposeConfig>(),
+              "fields(DenseTransposeConfig) must name every member");
 
 DenseTransposeTraits traits(Dtype element) { return {.element_bytes = size_of(element)}; }
 
@@ -13,14 +15,16 @@ DenseTransposeTraits traits(Dtype element) { return {.element_bytes = size_of(el
 DenseTransposeConfig config(Dtype element) { return {.tile = 128 / size_of(element), .threads = 256}; }
 
 codegen::KernelRequest request(Dtype element) {
-  return {
-      .family = "dense_transpose",
-      .header = "dense/transpose.h",
-      .expression = codegen::name_expression("dense_transpose", "DenseTransposeTraits", traits(element), "DenseTransposeConfig", config(element))};
+  return {.family = "dense_transpose",
+          .header = "dense/transpose.h",
+          .expression = codegen::name_expression("dense_transpose", "DenseTransposeTraits", traits(element),
+                                                 "DenseTransposeConfig", config(element))};
 }
 
 device::LaunchShape shape(Dtype element) {
-  return {.grid = {}, .block = {static_cast<unsigned>(config(element).threads)}, .shared_bytes = shared_bytes(traits(element), config(element))};
+  return {.grid = {},
+          .block = {static_cast<unsigned>(config(element).threads)},
+          .shared_bytes = shared_bytes(traits(element), config(element))};
 }
 
 device::Dim3 bind(const DenseTransposition& t, int tile, DenseTransposeArgs& args) {

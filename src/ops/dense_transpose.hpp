@@ -28,7 +28,9 @@ struct DenseTransposition {
 };
 
 /// The address of this offset in a plan's workspace.
-inline void* workspace_at(void* workspace, std::int64_t offset_bytes) { return static_cast<std::byte*>(workspace) + offset_bytes; }
+inline void* workspace_at(void* workspace, std::int64_t offset_bytes) {
+  return static_cast<std::byte*>(workspace) + offset_bytes;
+}
 
 namespace dense_transpose {
 
@@ -43,13 +45,16 @@ device::Dim3 bind(const DenseTransposition& transposition, int tile, DenseTransp
 
 /// The launch of the transposition that `describe(call)` returns for a call's arguments: pointers, and sizes that may
 /// depend on the call's n. `describe` is a trivially copyable function object, for example
-///   [k](const SpmmArguments& call) { return DenseTransposition{.source = call.dense, .destination = call.workspace, .rows = call.n, .columns = k}; }
+///   [k](const SpmmArguments& call) { return DenseTransposition{.source = call.dense, .destination = call.workspace,
+///   .rows = call.n, .columns = k}; }
 template <class Call, class Describe>
 Launch transpose_launch(Dtype element, const Describe& describe) {
-  const auto binding = [describe, tile = dense_transpose::config(element).tile](const Call& call, DenseTransposeArgs& args) {
+  const auto binding = [describe, tile = dense_transpose::config(element).tile](const Call& call,
+                                                                                DenseTransposeArgs& args) {
     return dense_transpose::bind(describe(call), tile, args);
   };
-  return Launch::of<Call, DenseTransposeArgs>(dense_transpose::request(element), dense_transpose::shape(element), binding);
+  return Launch::of<Call, DenseTransposeArgs>(dense_transpose::request(element), dense_transpose::shape(element),
+                                              binding);
 }
 
 }  // namespace vostok::ops

@@ -38,8 +38,9 @@ Operation operation(std::string_view name, Made... families) {
 const std::vector<Operation>& every_operation() {
   static const auto& list = immortal([] {
     std::vector<Operation> made;
-    made.push_back(operation("spmm", make_row_tile(), make_nonzero_split(), make_staged_rows(), make_unpack_mma(), make_unpack_wgmma(),
-                             make_sparse_vector(), make_sparse_tensor_mma(), make_sparse_tensor_wgmma()));
+    made.push_back(operation("spmm", make_row_tile(), make_nonzero_split(), make_staged_rows(), make_unpack_mma(),
+                             make_unpack_wgmma(), make_sparse_vector(), make_sparse_tensor_mma(),
+                             make_sparse_tensor_wgmma()));
     made.push_back(operation("sddmm", make_row_strips(), make_tensor_sample(), make_wgmma_sample()));
     made.push_back(operation("softmax", make_row_softmax(), make_split_softmax()));
     made.push_back(operation("softmax_backward", make_row_softmax_backward(), make_split_softmax_backward()));

@@ -41,17 +41,19 @@ struct SizeRange {
 
 /// A problem with everything resolved, as the planner sees it. The operation's own query adds the problem.
 struct Query {
-  std::string_view operation = {};     ///< "spmm": part of every key
-  std::string exact = {};              ///< canonical text of every problem field that is in the exact part of cache keys
-  std::string plain = {};              ///< `exact` of the problem without its epilogue (KeyRole::beside); empty if it has none
-  std::string identity = {};           ///< canonical text of every problem field: the key of decisions within this process
-  TopologyStatistics statistics = {};  ///< of the sparse matrix as kernels walk it: of A^T if the problem transposes A. Empty without a sparse matrix
+  std::string_view operation = {};  ///< "spmm": part of every key
+  std::string exact = {};           ///< canonical text of every problem field that is in the exact part of cache keys
+  std::string plain = {};     ///< `exact` of the problem without its epilogue (KeyRole::beside); empty if it has none
+  std::string identity = {};  ///< canonical text of every problem field: the key of decisions within this process
+  TopologyStatistics statistics = {};  ///< of the sparse matrix as kernels walk it: of A^T if the problem transposes A.
+                                       ///< Empty without a sparse matrix
   SizeRange n = {};                    ///< the plan must serve every one of these; decided and measured for n.most
   IndexType index = IndexType::i32;    ///< never automatic
-  const device::Device* device = nullptr;         ///< null: limits that every GPU since sm_75 has
-  std::string only_family = {};                   ///< the one family that may serve the query; empty: any
-  Policy policy = Policy::warm;                   ///< the cache state in which candidates are measured, and whose stored choices count
-  std::optional<std::string> packed_format = {};  ///< only configs for which Family::packed_format returns this; shared by a plan of several n
+  const device::Device* device = nullptr;  ///< null: limits that every GPU since sm_75 has
+  std::string only_family = {};            ///< the one family that may serve the query; empty: any
+  Policy policy = Policy::warm;  ///< the cache state in which candidates are measured, and whose stored choices count
+  std::optional<std::string> packed_format =
+      {};  ///< only configs for which Family::packed_format returns this; shared by a plan of several n
 
   /// Adds a restriction on the candidates to every key: " family=row_tile".
   void add_to_keys(const std::string& restriction) {
@@ -68,16 +70,18 @@ struct TopologyNeeds {
   IndexType index = IndexType::i32;  ///< of column_indices
   bool transposed = false;           ///< every form below is A^T's
   bool row_order = false;
-  SlotShape slots = {};        ///< of row slots; no entries: none. Only of structures that row_slots_declined (ops/topology/row_slots.hpp) admits
-  int strip_entries = 0;       ///< 0: no strips
-  int chunk_items = 0;         ///< 0: no chunks
-  int panel_rows = 0;          ///< 0: no panels. Only of structures that panels_declined (ops/topology/panels.hpp) admits
+  SlotShape slots = {};   ///< of row slots; no entries: none. Only of structures that row_slots_declined
+                          ///< (ops/topology/row_slots.hpp) admits
+  int strip_entries = 0;  ///< 0: no strips
+  int chunk_items = 0;    ///< 0: no chunks
+  int panel_rows = 0;     ///< 0: no panels. Only of structures that panels_declined (ops/topology/panels.hpp) admits
   bool packed_strips = false;  ///< the packed strips' structure only: the CSR arrays may have been released
   bool packed_fours = false;   ///< as packed_strips, of grain four
   int run_gap_bits = 0;        ///< as packed_strips, packed runs with gaps of 4 or 8 bits; 0: none
   bool sparse_strips = false;  ///< as packed_strips, sparse strips
-  bool packing = false;        ///< also the part of that structure that only packing reads; it may have been released too
-  TileShape tiles = {};        ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined (ops/topology/tile_lists.hpp) admits
+  bool packing = false;  ///< also the part of that structure that only packing reads; it may have been released too
+  TileShape tiles = {};  ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined
+                         ///< (ops/topology/tile_lists.hpp) admits
 
   /// Whether this is the structure of a packed form, which survives the release of the CSR arrays.
   bool packed() const { return packed_strips || packed_fours || run_gap_bits > 0 || sparse_strips; }
@@ -90,14 +94,15 @@ constexpr TopologyNeeds strip_needs(PackedGrain grain) {
 
 /// Device pointers that kernels read; null if not needed.
 struct TopologyPointers {
-  const void* row_offsets = nullptr;              ///< rows + 1: int32, or int64 from 2^31 nonzeros on
-  const void* column_indices = nullptr;           ///< u16 or i32, as needed
-  const std::int32_t* row_order = nullptr;        ///< rows by length, longest first (row swizzle, paper V-C)
-  RowSlots slots = {};                            ///< of the shape needed
-  const std::int32_t* value_positions = nullptr;  ///< transposed: the place of each nonzero's value in the CSR order of A
-  const Strip* strips = nullptr;                  ///< every nonzero once, in CSR order
-  std::int64_t strip_count = 0;                   ///< padding included
-  const ChunkStart* chunks = nullptr;             ///< each chunk's start, and the end behind them
+  const void* row_offsets = nullptr;        ///< rows + 1: int32, or int64 from 2^31 nonzeros on
+  const void* column_indices = nullptr;     ///< u16 or i32, as needed
+  const std::int32_t* row_order = nullptr;  ///< rows by length, longest first (row swizzle, paper V-C)
+  RowSlots slots = {};                      ///< of the shape needed
+  const std::int32_t* value_positions =
+      nullptr;                         ///< transposed: the place of each nonzero's value in the CSR order of A
+  const Strip* strips = nullptr;       ///< every nonzero once, in CSR order
+  std::int64_t strip_count = 0;        ///< padding included
+  const ChunkStart* chunks = nullptr;  ///< each chunk's start, and the end behind them
   std::int64_t chunk_count = 0;
   const std::int32_t* panel_starts = nullptr;  ///< [panels + 1, rows] (abi/panels.h)
   PackedStructure packed = {};                 ///< sizes of 0 if not needed
@@ -131,7 +136,8 @@ class Family {
   virtual std::int64_t workspace_bytes(const Query& query, const FieldMap& config) const = 0;
   /// The launches of one execute, in order, for an admitted config. The topology's pointers may be null to get
   /// only kernels and shapes.
-  virtual std::vector<Launch> launches(const Query& query, const FieldMap& config, const TopologyPointers& topology) const = 0;
+  virtual std::vector<Launch> launches(const Query& query, const FieldMap& config,
+                                       const TopologyPointers& topology) const = 0;
   /// Cost model: predicted microseconds, for ranking only.
   virtual double predict_us(const Query& query, const FieldMap& config) const = 0;
 };
@@ -149,13 +155,22 @@ class FamilyOf : public Family {
     if (!config) return "a field's value is not understood";
     return forbidden(typed(query), *config);
   }
-  TopologyNeeds needs(const Query& query, const FieldMap& fields) const final { return needs(typed(query), parse(fields)); }
-  std::string packed_format(const Query& query, const FieldMap& fields) const final { return packed_format(typed(query), parse(fields)); }
-  std::int64_t workspace_bytes(const Query& query, const FieldMap& fields) const final { return workspace_bytes(typed(query), parse(fields)); }
-  std::vector<Launch> launches(const Query& query, const FieldMap& fields, const TopologyPointers& topology) const final {
+  TopologyNeeds needs(const Query& query, const FieldMap& fields) const final {
+    return needs(typed(query), parse(fields));
+  }
+  std::string packed_format(const Query& query, const FieldMap& fields) const final {
+    return packed_format(typed(query), parse(fields));
+  }
+  std::int64_t workspace_bytes(const Query& query, const FieldMap& fields) const final {
+    return workspace_bytes(typed(query), parse(fields));
+  }
+  std::vector<Launch> launches(const Query& query, const FieldMap& fields,
+                               const TopologyPointers& topology) const final {
     return launches(typed(query), parse(fields), topology);
   }
-  double predict_us(const Query& query, const FieldMap& fields) const final { return predict_us(typed(query), parse(fields)); }
+  double predict_us(const Query& query, const FieldMap& fields) const final {
+    return predict_us(typed(query), parse(fields));
+  }
 
  protected:
   virtual std::optional<std::string> declines(const QueryType& query) const = 0;
@@ -166,14 +181,16 @@ class FamilyOf : public Family {
   virtual TopologyNeeds needs(const QueryType& query, const Config& config) const = 0;
   virtual std::string packed_format(const QueryType&, const Config&) const { return {}; }
   virtual std::int64_t workspace_bytes(const QueryType& query, const Config& config) const = 0;
-  virtual std::vector<Launch> launches(const QueryType& query, const Config& config, const TopologyPointers& topology) const = 0;
+  virtual std::vector<Launch> launches(const QueryType& query, const Config& config,
+                                       const TopologyPointers& topology) const = 0;
   virtual double predict_us(const QueryType& query, const Config& config) const = 0;
 
  private:
   static const QueryType& typed(const Query& query) { return static_cast<const QueryType&>(query); }
   static Config parse(const FieldMap& fields) {
     const auto config = codegen::from_map<Config>(fields);
-    if (!config) fail(ErrorCode::internal, "cannot read a config: a value of \"{}\" is not understood", to_text(fields));
+    if (!config)
+      fail(ErrorCode::internal, "cannot read a config: a value of \"{}\" is not understood", to_text(fields));
     return *config;
   }
   static std::vector<FieldMap> to_maps(const std::vector<Config>& configs) {

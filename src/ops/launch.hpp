@@ -32,7 +32,8 @@ class Launch {
   template <class Call, class Args, class Binding>
   static Launch of(codegen::KernelRequest request, const device::LaunchShape& shape, const Binding& binding) {
     static_assert(std::is_trivially_copyable_v<Binding> && sizeof(Binding) <= max_binding_bytes);
-    static_assert(std::is_trivially_copyable_v<Args> && sizeof(Args) <= max_argument_bytes && alignof(Args) <= argument_alignment);
+    static_assert(std::is_trivially_copyable_v<Args> && sizeof(Args) <= max_argument_bytes &&
+                  alignof(Args) <= argument_alignment);
     Launch launch;
     launch.request_ = std::move(request);
     launch.shape_ = shape;
@@ -46,10 +47,11 @@ class Launch {
     return launch;
   }
 
-  /// Caps the resident blocks of an SM at an even share of `blocks`, by requesting shared memory that goes unused. Otherwise blocks that start
-  /// early pile up on the SMs that are free first.
+  /// Caps the resident blocks of an SM at an even share of `blocks`, by requesting shared memory that goes unused.
+  /// Otherwise blocks that start early pile up on the SMs that are free first.
   Launch& spread(const device::Device* device, std::int64_t blocks) {
-    if (device != nullptr && device->info().gpu) shape_.shared_bytes = std::max(shape_.shared_bytes, shared_bytes_of_share(*device, blocks));
+    if (device != nullptr && device->info().gpu)
+      shape_.shared_bytes = std::max(shape_.shared_bytes, shared_bytes_of_share(*device, blocks));
     return *this;
   }
 
@@ -92,12 +94,14 @@ class Launch {
  private:
   static constexpr std::size_t max_binding_bytes = 640;  // some keep all of TopologyPointers
 
-  /// Dynamic shared memory that limits the resident blocks of an SM to its share; 0 if too few threads fit for that share.
+  /// Dynamic shared memory that limits the resident blocks of an SM to its share; 0 if too few threads fit for that
+  /// share.
   std::int64_t shared_bytes_of_share(const device::Device& device, std::int64_t blocks) const {
     constexpr std::int64_t granularity = 128;
     const std::int64_t share = std::max<std::int64_t>(ceil_div(blocks, device.info().multiprocessors), 1);
     if (share * threads() > device.threads_per_multiprocessor()) return 0;
-    const std::int64_t room = device.shared_bytes_per_multiprocessor() / share / granularity * granularity - reserved_shared_bytes;
+    const std::int64_t room =
+        device.shared_bytes_per_multiprocessor() / share / granularity * granularity - reserved_shared_bytes;
     return std::clamp<std::int64_t>(room, 0, device.max_shared_bytes());
   }
 

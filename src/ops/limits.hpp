@@ -45,7 +45,9 @@ inline constexpr int block_shared_bytes_of_sm_80 = 99 * 1024;
 inline constexpr int block_shared_bytes_of_sm_90 = multiprocessor_of_sm_90.shared_bytes - reserved_shared_bytes;
 
 /// The most shared memory of a block; `otherwise` without a device.
-inline int most_shared_bytes(const device::Device* device, int otherwise) { return device != nullptr ? device->max_shared_bytes() : otherwise; }
+inline int most_shared_bytes(const device::Device* device, int otherwise) {
+  return device != nullptr ? device->max_shared_bytes() : otherwise;
+}
 
 /// Registers of a thread that min_blocks allows.
 inline int registers_of_thread(int block_threads, int min_blocks) {
@@ -62,7 +64,8 @@ inline constexpr std::int64_t usual_l2_bytes = 32 << 20;
 inline constexpr std::int64_t usual_l2_bytes_of_sm_90 = 50 << 20;
 
 /// The length of an output that L2 does not keep: more than a quarter of it. `otherwise`: its bytes if no device tells.
-inline std::int64_t kept_elements(const device::Device* device, int element_bytes, std::int64_t otherwise = usual_l2_bytes) {
+inline std::int64_t kept_elements(const device::Device* device, int element_bytes,
+                                  std::int64_t otherwise = usual_l2_bytes) {
   const bool known = device != nullptr && device->info().l2_bytes > 0;
   return (known ? device->info().l2_bytes : otherwise) / 4 / element_bytes;
 }

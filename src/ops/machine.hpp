@@ -22,8 +22,8 @@ struct Machine {
     return multiprocessors / h200.multiprocessors * cycles_per_us / h200.cycles_per_us;
   }
 
-  /// SMs that clusters of this size can use, with one block on each: a cluster must fit one GPC. Values of an H200, of 132 SMs, by
-  /// cuOccupancyMaxActiveClusters; sizes 5 and 7 use the value of 6.
+  /// SMs that clusters of this size can use, with one block on each: a cluster must fit one GPC. Values of an H200, of
+  /// 132 SMs, by cuOccupancyMaxActiveClusters; sizes 5 and 7 use the value of 6.
   double clustered_multiprocessors(int cluster_blocks) const {
     constexpr std::array of_h200 = {132, 132, 117, 120, 102, 102, 102, 120};
     const auto place = static_cast<std::size_t>(std::clamp<int>(cluster_blocks, 1, of_h200.size()) - 1);

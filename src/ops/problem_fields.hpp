@@ -1,6 +1,7 @@
 // A problem's fields, listed once, and what follows from the list: its key and the check of its enumerators. Each
 // operation's problem has one function beside it:
-//   template <FieldsOf<Sddmm> P, class Visit> constexpr void problem_fields(P& problem, Visit&& visit) { visit("n", problem.n, KeyRole{...}); ... }
+//   template <FieldsOf<Sddmm> P, class Visit> constexpr void problem_fields(P& problem, Visit&& visit) { visit("n",
+//   problem.n, KeyRole{...}); ... }
 #pragma once
 
 #include <numeric>
@@ -21,8 +22,10 @@ namespace vostok {
 /// How a problem field takes part in cache keys.
 struct KeyRole {
   const char* left_out = nullptr;  ///< why the field is not in the exact part; nullptr: it is
-  bool alignment_only = false;     ///< a stride that follows the number of nonzeros: the exact part has only its divisibility
-  bool beside = false;             ///< done beside the product itself: a choice tuned at the field's default serves, if its rules admit it
+  bool alignment_only =
+      false;  ///< a stride that follows the number of nonzeros: the exact part has only its divisibility
+  bool beside =
+      false;  ///< done beside the product itself: a choice tuned at the field's default serves, if its rules admit it
 };
 
 template <FieldsOf<Epilogue> E, class Visit>
@@ -59,7 +62,9 @@ constexpr bool lists_every_problem_field() {
 namespace detail {
 
 /// The power of two up to 16 that divides a stride; strides of 0 are packed.
-inline std::string alignment_text(std::int64_t stride) { return stride == 0 ? "packed" : std::to_string(std::gcd(stride, std::int64_t{16})); }
+inline std::string alignment_text(std::int64_t stride) {
+  return stride == 0 ? "packed" : std::to_string(std::gcd(stride, std::int64_t{16}));
+}
 
 /// The text of a value; nothing for an optional field without a value. Such fields were added later, and
 /// keys without them stay valid.
@@ -104,7 +109,8 @@ FieldMap exact_fields(const P& resolved) {
 /// The fields of the exact part that are done beside the product.
 template <class P>
 FieldMap fields_beside(const P& problem) {
-  return fields_with_text(problem, [](const auto& value, KeyRole role) { return role.beside ? exact_text(value, role) : std::nullopt; });
+  return fields_with_text(
+      problem, [](const auto& value, KeyRole role) { return role.beside ? exact_text(value, role) : std::nullopt; });
 }
 
 }  // namespace detail
@@ -135,14 +141,17 @@ std::string plain_key(const P& resolved) {
 /// A key of every field, in full: problems with different identities may need different kernels.
 template <class P>
 std::string identity_of(const P& resolved) {
-  return to_text(detail::fields_with_text(resolved, [](const auto& value, KeyRole) { return detail::leaf_text(value); }));
+  return to_text(
+      detail::fields_with_text(resolved, [](const auto& value, KeyRole) { return detail::leaf_text(value); }));
 }
 
 /// Throws invalid_argument for an unknown enumerator; `object` is what cannot be planned ("SpMM").
 template <class P>
 void require_enumerators(const char* object, const P& problem) {
   const auto require_name = [&](const char* field, auto value) {
-    if (name(value) == nullptr) fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is no enumerator", object, field, static_cast<int>(value));
+    if (name(value) == nullptr)
+      fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is no enumerator", object, field,
+           static_cast<int>(value));
   };
   const auto check = [&](const char* field, const auto& value) {
     if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(value)>>) require_name(field, value);
@@ -160,37 +169,46 @@ void require_enumerators(const char* object, const P& problem) {
 
 /// Throws invalid_argument unless `value` is at least `least`.
 inline void require_at_least(const char* object, const char* field, std::int64_t value, std::int64_t least) {
-  if (value < least) fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is less than {}", object, field, value, least);
+  if (value < least)
+    fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is less than {}", object, field, value, least);
 }
 
 /// Throws invalid_argument unless the alignment is a power of two from the element's size to 16.
 inline void require_alignment(const char* object, int alignment_bytes, Dtype element) {
   if (alignment_bytes < size_of(element) || alignment_bytes > 16 || (alignment_bytes & (alignment_bytes - 1)) != 0)
-    fail(ErrorCode::invalid_argument, "cannot plan {}: alignment_bytes = {} is not a power of two from {} to 16", object, alignment_bytes,
-         size_of(element));
+    fail(ErrorCode::invalid_argument, "cannot plan {}: alignment_bytes = {} is not a power of two from {} to 16",
+         object, alignment_bytes, size_of(element));
 }
 
 /// More elements than any memory holds; a few times as many still fit in 64 bits.
 inline constexpr std::int64_t most_elements = std::int64_t{1} << 56;
 
-/// Throws invalid_argument for a leading dimension or stride (0: packed) that is smaller than its extent, or beyond all memory.
+/// Throws invalid_argument for a leading dimension or stride (0: packed) that is smaller than its extent, or beyond all
+/// memory.
 inline void require_stride(const char* object, const char* field, std::int64_t stride, std::int64_t extent) {
-  if (stride > most_elements) fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is more than {}", object, field, stride, most_elements);
+  if (stride > most_elements)
+    fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is more than {}", object, field, stride, most_elements);
   if (stride != 0 && stride < extent)
-    fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is smaller than {} (0 means packed)", object, field, stride, extent);
+    fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is smaller than {} (0 means packed)", object, field,
+         stride, extent);
 }
 
 /// Throws unsupported, naming the field, its value and what this version supports.
-[[noreturn]] inline void refuse(const char* object, const char* field, const std::string& value, const char* supported) {
-  fail(ErrorCode::unsupported, "cannot plan {}: {} = {} is not supported by this version ({})", object, field, value, supported);
+[[noreturn]] inline void refuse(const char* object, const char* field, const std::string& value,
+                                const char* supported) {
+  fail(ErrorCode::unsupported, "cannot plan {}: {} = {} is not supported by this version ({})", object, field, value,
+       supported);
 }
 
 /// Refuses a bias that is neither f32 nor of the element type.
-inline void require_bias_element(const char* object, const char* field, const std::optional<Dtype>& bias_element, Dtype element) {
-  if (bias_element && *bias_element != Dtype::f32 && *bias_element != element) refuse(object, field, name(*bias_element), "f32 and the element type");
+inline void require_bias_element(const char* object, const char* field, const std::optional<Dtype>& bias_element,
+                                 Dtype element) {
+  if (bias_element && *bias_element != Dtype::f32 && *bias_element != element)
+    refuse(object, field, name(*bias_element), "f32 and the element type");
 }
 
-/// Absent if there is no bias or it is f32, so that equal problems have equal keys, also those from before the field existed.
+/// Absent if there is no bias or it is f32, so that equal problems have equal keys, also those from before the field
+/// existed.
 inline std::optional<Dtype> resolve_bias_element(bool has_bias, const std::optional<Dtype>& bias_element) {
   return has_bias && bias_element != Dtype::f32 ? bias_element : std::nullopt;
 }
@@ -200,7 +218,8 @@ inline IndexType resolve_index(const char* object, IndexType asked, std::int64_t
   const bool narrow = columns <= 65536;
   if (asked == IndexType::automatic) return narrow ? IndexType::u16 : IndexType::i32;
   if (asked == IndexType::u16 && !narrow)
-    fail(ErrorCode::invalid_argument, "cannot plan {}: index = u16 holds columns to 65535, and the matrix has {} columns", object, columns);
+    fail(ErrorCode::invalid_argument,
+         "cannot plan {}: index = u16 holds columns to 65535, and the matrix has {} columns", object, columns);
   return asked;
 }
 

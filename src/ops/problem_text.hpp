@@ -79,7 +79,8 @@ bool take_text(V& value, const std::string& text) {
 template <class P>
 FieldMap fields_as_text(const P& problem) {
   FieldMap map;
-  detail::visit_leaves(problem, [&](const std::string& field, const auto& value) { map[field] = detail::text_of(value); });
+  detail::visit_leaves(problem,
+                       [&](const std::string& field, const auto& value) { map[field] = detail::text_of(value); });
   return map;
 }
 

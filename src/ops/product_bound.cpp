@@ -28,7 +28,8 @@ double dense_flops_per_us(Dtype element, Math math) {
 /// `bytes` of all operands; the dense product has m x k x n multiplications.
 ProductBound bound_of(const Query& query, double bytes, double multiplications, Dtype element, Math math) {
   const Machine machine = machine_of(query);
-  return {.memory_us = bytes / machine.memory_bytes_per_us, .dense_us = 2 * multiplications / dense_flops_per_us(element, math) / machine.speed()};
+  return {.memory_us = bytes / machine.memory_bytes_per_us,
+          .dense_us = 2 * multiplications / dense_flops_per_us(element, math) / machine.speed()};
 }
 
 ProductBound bound_of(const SpmmQuery& query) {
@@ -38,7 +39,8 @@ ProductBound bound_of(const SpmmQuery& query) {
   const double element = size_of(problem.element), output = size_of(problem.output.value_or(problem.element));
   const double sets = problem.values_per_batch ? batch : 1;
   const double read_again = (problem.epilogue.residual ? 1 : 0) + (problem.epilogue.accumulate ? 1 : 0);
-  const double bytes = as_double(a.nonzeros) * (element * sets + index_bytes) + batch * n * as_double(a.cols) * element +
+  const double bytes = as_double(a.nonzeros) * (element * sets + index_bytes) +
+                       batch * n * as_double(a.cols) * element +
                        batch * n * as_double(a.rows) * output * (1 + read_again);
   return bound_of(query, bytes, as_double(a.rows) * as_double(a.cols) * n * batch, problem.element, problem.math);
 }
@@ -48,7 +50,8 @@ ProductBound bound_of(const SddmmQuery& query) {
   const TopologyStatistics& d = query.statistics;
   const double n = as_double(problem.n), batch = as_double(problem.batch);
   const double element = size_of(problem.element), output = size_of(problem.output.value_or(problem.element));
-  const double bytes = as_double(d.nonzeros) * (output * batch + index_bytes) + batch * n * as_double(d.rows + d.cols) * element;
+  const double bytes =
+      as_double(d.nonzeros) * (output * batch + index_bytes) + batch * n * as_double(d.rows + d.cols) * element;
   return bound_of(query, bytes, as_double(d.rows) * as_double(d.cols) * n * batch, problem.element, problem.math);
 }
 

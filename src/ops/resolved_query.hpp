@@ -11,7 +11,8 @@
 namespace vostok::ops {
 
 template <class XQuery, class Problem>
-std::shared_ptr<XQuery> resolved_query(std::string_view operation, Problem resolved, const TopologyStatistics& statistics, const SizeRange& n,
+std::shared_ptr<XQuery> resolved_query(std::string_view operation, Problem resolved,
+                                       const TopologyStatistics& statistics, const SizeRange& n,
                                        const device::Device* device) {
   auto query = std::make_shared<XQuery>();
   query->operation = operation;

@@ -25,7 +25,8 @@ struct Rule {
   bool (*breaks)(const Case&);
 };
 
-/// The reason of the first rule of these lists that the case breaks; null if it breaks none. Each may rely on those before it.
+/// The reason of the first rule of these lists that the case breaks; null if it breaks none. Each may rely on those
+/// before it.
 template <class Case, class... Lists>
 const char* first_broken(const Case& c, const Lists&... lists) {
   const char* reason = nullptr;
@@ -46,6 +47,8 @@ const char* reason_against(const Case& c, const Lists&... lists) {
 }
 
 /// What families answer.
-inline std::optional<std::string> to_reason(const char* reason) { return reason == nullptr ? std::nullopt : std::optional<std::string>(reason); }
+inline std::optional<std::string> to_reason(const char* reason) {
+  return reason == nullptr ? std::nullopt : std::optional<std::string>(reason);
+}
 
 }  // namespace vostok::ops

@@ -22,7 +22,8 @@ struct StoredMatrix {
 
 /// [rows, columns] with a leading dimension and a stride, where 0 means packed. Errors: invalid_argument if a matrix
 /// has more elements than 64 bits can count.
-inline StoredMatrix stored_matrix(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride) {
+inline StoredMatrix stored_matrix(Layout layout, std::int64_t rows, std::int64_t columns, std::int64_t leading,
+                                  std::int64_t stride) {
   StoredMatrix matrix;
   matrix.lines = layout == Layout::row_major ? rows : columns;
   matrix.length = layout == Layout::row_major ? columns : rows;
@@ -35,7 +36,8 @@ inline StoredMatrix stored_matrix(Layout layout, std::int64_t rows, std::int64_t
 /// The smallest legal stride of a batch. Matrices lie one after another or, if a line of each fits between two lines of
 /// one, side by side ([tokens, heads, size]).
 inline std::int64_t least_stride(const StoredMatrix& matrix, std::int64_t batch) {
-  const bool side_by_side = matrix.stride >= matrix.length && (batch <= 1 || matrix.stride <= (matrix.leading - matrix.length) / (batch - 1));
+  const bool side_by_side =
+      matrix.stride >= matrix.length && (batch <= 1 || matrix.stride <= (matrix.leading - matrix.length) / (batch - 1));
   return side_by_side ? matrix.length : matrix.extent();
 }
 

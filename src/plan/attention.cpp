@@ -38,7 +38,8 @@ struct AttentionState final : AttentionParts<SparseAttention> {
   template <class Visit>
   void each_step(const AttentionSteps& of, const Visit& visit) const {
     visit(&AttentionState::scores, of.scores());
-    visit(&AttentionState::probabilities, of.probabilities(problem.saved == Saved::row_statistics ? RowStatistics::write : RowStatistics::none));
+    visit(&AttentionState::probabilities,
+          of.probabilities(problem.saved == Saved::row_statistics ? RowStatistics::write : RowStatistics::none));
     visit(&AttentionState::product, of.product());
   }
 
@@ -53,13 +54,16 @@ struct AttentionState final : AttentionParts<SparseAttention> {
     const AttentionRegions regions = of.regions();
     const Alignment alignment = declared(problem.alignment_bytes, problem.element);
     const bool attends = topology.nonzeros() > 0;
-    operands = {heads_operand("query", regions.query, alignment, attends), heads_operand("key", regions.key, alignment, attends),
-                heads_operand("value", regions.value, alignment, attends), heads_operand("output", regions.output, alignment, true, true),
+    operands = {heads_operand("query", regions.query, alignment, attends),
+                heads_operand("key", regions.key, alignment, attends),
+                heads_operand("value", regions.value, alignment, attends),
+                heads_operand("output", regions.output, alignment, true, true),
                 saved_operand(problem, saved_bytes, true)};
   }
 
   void execute(Stream stream, const AttentionArguments& arguments) const {
-    const std::array<const void*, 5> pointers{arguments.query, arguments.key, arguments.value, arguments.output, arguments.saved};
+    const std::array<const void*, 5> pointers{arguments.query, arguments.key, arguments.value, arguments.output,
+                                              arguments.saved};
     require_call(Operation<SparseAttention>::object, pointers, arguments.workspace);
     for (std::int64_t head = 0; head < problem.batch; head += heads) execute_some(stream, from_head(arguments, head));
   }
@@ -80,11 +84,13 @@ struct AttentionState final : AttentionParts<SparseAttention> {
     void* const p = saves_probabilities() ? arguments.saved : part(arguments.workspace, probabilities_at);
     void* const s = in_place() ? p : part(arguments.workspace, scores_at);
     scores.execute(stream, {.lhs = arguments.query, .rhs = arguments.key, .output = s, .workspace = own});
-    probabilities.execute(stream, {.values = s,
-                                   .output = p,
-                                   .row_statistics = problem.saved == Saved::row_statistics ? static_cast<float*>(arguments.saved) : nullptr,
-                                   .scale = attention_scale(problem, arguments.scale),
-                                   .workspace = own});
+    probabilities.execute(
+        stream,
+        {.values = s,
+         .output = p,
+         .row_statistics = problem.saved == Saved::row_statistics ? static_cast<float*>(arguments.saved) : nullptr,
+         .scale = attention_scale(problem, arguments.scale),
+         .workspace = own});
     product.execute(stream, {.values = p, .dense = arguments.value, .output = arguments.output, .workspace = own});
   }
 
@@ -97,7 +103,8 @@ struct AttentionState final : AttentionParts<SparseAttention> {
 
 }  // namespace
 
-std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseAttention& problem, const Topology& mask, const PlanOptions& options) {
+std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseAttention& problem, const Topology& mask,
+                                           const PlanOptions& options) {
   const char* object = Operation<SparseAttention>::object;
   planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
   validate_attention(object, problem, mask.statistics());

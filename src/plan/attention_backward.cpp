@@ -50,7 +50,8 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   void each_step(const AttentionSteps& of, const Visit& visit) const {
     if (recomputes()) {
       visit(&BackwardState::scores, of.scores());
-      visit(&BackwardState::probabilities, of.probabilities(forward().saved == Saved::row_statistics ? RowStatistics::read : RowStatistics::none));
+      visit(&BackwardState::probabilities,
+            of.probabilities(forward().saved == Saved::row_statistics ? RowStatistics::read : RowStatistics::none));
     }
     visit(&BackwardState::value_gradient, of.value_gradient());
     visit(&BackwardState::probability_gradient, of.probability_gradient());
@@ -88,9 +89,10 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   }
 
   void require_arguments(const AttentionBackwardArguments& arguments) const {
-    const std::array<const void*, 8> pointers{arguments.query,           arguments.key,           arguments.value,
-                                              arguments.output_gradient, arguments.saved,         arguments.query_gradient,
-                                              arguments.key_gradient,    arguments.value_gradient};
+    const std::array<const void*, 8> pointers{arguments.query,        arguments.key,
+                                              arguments.value,        arguments.output_gradient,
+                                              arguments.saved,        arguments.query_gradient,
+                                              arguments.key_gradient, arguments.value_gradient};
     require_call(Operation<SparseAttentionBackward>::object, pointers, arguments.workspace);
   }
 
@@ -102,8 +104,11 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
     void* const p = part(arguments.workspace, probabilities_at);
     scores.execute(stream, {.lhs = arguments.query, .rhs = arguments.key, .output = s, .workspace = own});
     // A softmax that reads row statistics does not write them; the argument is mutable for problems that write.
-    auto* const statistics = forward().saved == Saved::row_statistics ? static_cast<float*>(const_cast<void*>(arguments.saved)) : nullptr;  // NOLINT
-    probabilities.execute(stream, {.values = s, .output = p, .row_statistics = statistics, .scale = scale, .workspace = own});
+    auto* const statistics = forward().saved == Saved::row_statistics
+                                 ? static_cast<float*>(const_cast<void*>(arguments.saved))
+                                 : nullptr;  // NOLINT
+    probabilities.execute(stream,
+                          {.values = s, .output = p, .row_statistics = statistics, .scale = scale, .workspace = own});
     return p;
   }
 
@@ -131,11 +136,20 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
     void* const own = part(arguments.workspace, step_at);
     void* const gradient = part(arguments.workspace, gradient_at);
     const void* const p = find_probabilities(stream, arguments, scale);
-    value_gradient.execute(stream, {.values = p, .dense = arguments.output_gradient, .output = arguments.value_gradient, .workspace = own});
-    probability_gradient.execute(stream, {.lhs = arguments.output_gradient, .rhs = arguments.value, .output = gradient, .workspace = own});
-    score_gradient.execute(stream, {.probabilities = p, .output_gradient = gradient, .input_gradient = gradient, .scale = scale, .workspace = own});
-    query_gradient.execute(stream, {.values = gradient, .dense = arguments.key, .output = arguments.query_gradient, .workspace = own});
-    key_gradient.execute(stream, {.values = gradient, .dense = arguments.query, .output = arguments.key_gradient, .workspace = own});
+    value_gradient.execute(
+        stream,
+        {.values = p, .dense = arguments.output_gradient, .output = arguments.value_gradient, .workspace = own});
+    probability_gradient.execute(
+        stream, {.lhs = arguments.output_gradient, .rhs = arguments.value, .output = gradient, .workspace = own});
+    score_gradient.execute(stream, {.probabilities = p,
+                                    .output_gradient = gradient,
+                                    .input_gradient = gradient,
+                                    .scale = scale,
+                                    .workspace = own});
+    query_gradient.execute(
+        stream, {.values = gradient, .dense = arguments.key, .output = arguments.query_gradient, .workspace = own});
+    key_gradient.execute(
+        stream, {.values = gradient, .dense = arguments.query, .output = arguments.key_gradient, .workspace = own});
   }
 
   std::shared_ptr<const PlanState> rebind(const Topology& mask) const {
@@ -147,13 +161,14 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
 
 }  // namespace
 
-std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseAttentionBackward& problem, const Topology& mask,
-                                           const PlanOptions& options) {
+std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseAttentionBackward& problem,
+                                           const Topology& mask, const PlanOptions& options) {
   const char* object = Operation<SparseAttentionBackward>::object;
   planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
   validate_attention(object, problem.forward, mask.statistics());
   auto state = empty_state<BackwardState>(planner, problem, mask, options);
-  plan_steps(*state, AttentionSteps(problem.forward, mask.statistics(), heads_at_once(problem.forward, mask.statistics())));
+  plan_steps(*state,
+             AttentionSteps(problem.forward, mask.statistics(), heads_at_once(problem.forward, mask.statistics())));
   return state;
 }
 

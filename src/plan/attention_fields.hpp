@@ -1,4 +1,5 @@
-// The fields of attention's problem, listed once. No key contains them: attention is planned as steps, which have their own keys.
+// The fields of attention's problem, listed once. No key contains them: attention is planned as steps, which have their
+// own keys.
 #pragma once
 
 #include <vostok/attention.hpp>
@@ -29,6 +30,7 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("saved", problem.saved, KeyRole{});
   visit("heads_at_once", problem.heads_at_once, KeyRole{});
 }
-static_assert(ops::lists_every_problem_field<SparseAttention>(), "problem_fields must name every member of SparseAttention");
+static_assert(ops::lists_every_problem_field<SparseAttention>(),
+              "problem_fields must name every member of SparseAttention");
 
 }  // namespace vostok

@@ -13,18 +13,20 @@ namespace vostok::plan {
 namespace {
 
 /// Checks the leading dimension and stride of one operand [batch, rows, width].
-void require_layout(const char* object, const char* leading_field, std::int64_t leading, const char* stride_field, std::int64_t stride,
-                    std::int64_t rows, std::int64_t width, std::int64_t batch) {
+void require_layout(const char* object, const char* leading_field, std::int64_t leading, const char* stride_field,
+                    std::int64_t stride, std::int64_t rows, std::int64_t width, std::int64_t batch) {
   ops::require_stride(object, leading_field, leading, width);
   const ops::StoredMatrix heads = ops::stored_matrix(Layout::row_major, rows, width, leading, stride);
   ops::require_stride(object, stride_field, stride, ops::least_stride(heads, batch));
 }
 
-/// More at a time save little: of 6.7 million elements a head four of eight took 3 % longer than all in f32. Fewer cost more: two 9 %, one
-/// 19 % (bench/notes/models.md#heads-at-a-time).
+/// More at a time save little: of 6.7 million elements a head four of eight took 3 % longer than all in f32. Fewer cost
+/// more: two 9 %, one 19 % (bench/notes/models.md#heads-at-a-time).
 constexpr std::int64_t most_probability_bytes = std::int64_t{128} << 20;
 
-std::int64_t value_size_of(const SparseAttention& problem) { return problem.value_size != 0 ? problem.value_size : problem.n; }
+std::int64_t value_size_of(const SparseAttention& problem) {
+  return problem.value_size != 0 ? problem.value_size : problem.n;
+}
 
 /// Elements between the scores of two heads.
 std::int64_t score_stride(const TopologyStatistics& mask) { return round_up(mask.nonzeros, 16 / size_of(Dtype::f16)); }
@@ -45,8 +47,11 @@ HeadsOf heads_of(const SparseAttention& problem, const TopologyStatistics& mask)
 
 HeadStrides operand_strides(const SparseAttention& problem, const TopologyStatistics& mask) {
   const HeadsOf heads = heads_of(problem, mask);
-  const auto bytes = [&](const ops::StoredMatrix& one) { return checked_multiply(one.stride, size_of(problem.element), "a head's bytes"); };
-  return {.query = bytes(heads.query), .key = bytes(heads.key), .value = bytes(heads.value), .output = bytes(heads.output)};
+  const auto bytes = [&](const ops::StoredMatrix& one) {
+    return checked_multiply(one.stride, size_of(problem.element), "a head's bytes");
+  };
+  return {
+      .query = bytes(heads.query), .key = bytes(heads.key), .value = bytes(heads.value), .output = bytes(heads.output)};
 }
 
 /// Whether every operand is still aligned as declared after this many heads, given that it is at the first.
@@ -68,9 +73,11 @@ void require_heads_at_once(const char* object, const SparseAttention& problem, c
   const std::int64_t heads = problem.heads_at_once;
   if (heads == 0) return;
   if (heads < 0 || problem.batch % heads != 0)
-    fail(ErrorCode::invalid_argument, "cannot plan {}: heads_at_once = {} is no divisor of batch = {}", object, heads, problem.batch);
+    fail(ErrorCode::invalid_argument, "cannot plan {}: heads_at_once = {} is no divisor of batch = {}", object, heads,
+         problem.batch);
   if (!stays_aligned(problem, mask, heads))
-    fail(ErrorCode::invalid_argument, "cannot plan {}: heads_at_once = {}: behind so many heads operands are not aligned to alignment_bytes = {}",
+    fail(ErrorCode::invalid_argument,
+         "cannot plan {}: heads_at_once = {}: behind so many heads operands are not aligned to alignment_bytes = {}",
          object, heads, problem.alignment_bytes);
 }
 
@@ -82,10 +89,13 @@ std::int64_t heads_at_once(const SparseAttention& problem, const TopologyStatist
   const std::int64_t bytes_of_head = std::max<std::int64_t>(score_stride(mask) * size_of(problem.element), 1);
   const std::int64_t wanted = std::max<std::int64_t>(most_probability_bytes / bytes_of_head, 1);
   const std::int64_t fewest_parts = std::max<std::int64_t>(ceil_div(problem.batch, wanted), 1);
-  const auto suits = [&](std::int64_t parts) { return problem.batch % parts == 0 && stays_aligned(problem, mask, problem.batch / parts); };
+  const auto suits = [&](std::int64_t parts) {
+    return problem.batch % parts == 0 && stays_aligned(problem, mask, problem.batch / parts);
+  };
   for (std::int64_t parts = fewest_parts; parts <= problem.batch && parts < fewest_parts + most_tried; ++parts)
     if (suits(parts)) return problem.batch / parts;
-  for (std::int64_t parts = std::min(fewest_parts, most_tried); parts > 1; --parts)  // rather more heads at a time than misaligned ones
+  for (std::int64_t parts = std::min(fewest_parts, most_tried); parts > 1;
+       --parts)  // rather more heads at a time than misaligned ones
     if (suits(parts)) return problem.batch / parts;
   return problem.batch;
 }
@@ -97,10 +107,14 @@ void validate_attention(const char* object, const SparseAttention& problem, cons
   ops::require_at_least(object, "batch", problem.batch, 0);
   ops::require_alignment(object, problem.alignment_bytes, problem.element);
   const std::int64_t value_size = value_size_of(problem);
-  require_layout(object, "query_leading", problem.query_leading, "query_stride", problem.query_stride, mask.rows, problem.n, problem.batch);
-  require_layout(object, "key_leading", problem.key_leading, "key_stride", problem.key_stride, mask.cols, problem.n, problem.batch);
-  require_layout(object, "value_leading", problem.value_leading, "value_stride", problem.value_stride, mask.cols, value_size, problem.batch);
-  require_layout(object, "output_leading", problem.output_leading, "output_stride", problem.output_stride, mask.rows, value_size, problem.batch);
+  require_layout(object, "query_leading", problem.query_leading, "query_stride", problem.query_stride, mask.rows,
+                 problem.n, problem.batch);
+  require_layout(object, "key_leading", problem.key_leading, "key_stride", problem.key_stride, mask.cols, problem.n,
+                 problem.batch);
+  require_layout(object, "value_leading", problem.value_leading, "value_stride", problem.value_stride, mask.cols,
+                 value_size, problem.batch);
+  require_layout(object, "output_leading", problem.output_leading, "output_stride", problem.output_stride, mask.rows,
+                 value_size, problem.batch);
   require_countable(problem, mask);
   require_heads_at_once(object, problem, mask);
 }
@@ -115,7 +129,11 @@ Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, 
 }
 
 AttentionSteps::AttentionSteps(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads)
-    : problem_(problem), mask_(mask), heads_(heads), value_size_(value_size_of(problem)), score_stride_(score_stride(mask)) {}
+    : problem_(problem),
+      mask_(mask),
+      heads_(heads),
+      value_size_(value_size_of(problem)),
+      score_stride_(score_stride(mask)) {}
 
 Sddmm AttentionSteps::sddmm() const {
   return {.batch = heads_,
@@ -223,8 +241,13 @@ Spmm AttentionSteps::key_gradient() const {
 
 AttentionRegions AttentionSteps::regions() const {
   const HeadsOf heads = heads_of(problem_, mask_);
-  const auto region = [&](const ops::StoredMatrix& one) { return matrix_region(one, problem_.element, problem_.batch); };
-  return {.query = region(heads.query), .key = region(heads.key), .value = region(heads.value), .output = region(heads.output)};
+  const auto region = [&](const ops::StoredMatrix& one) {
+    return matrix_region(one, problem_.element, problem_.batch);
+  };
+  return {.query = region(heads.query),
+          .key = region(heads.key),
+          .value = region(heads.value),
+          .output = region(heads.output)};
 }
 
 HeadStrides AttentionSteps::strides() const {
@@ -235,7 +258,8 @@ HeadStrides AttentionSteps::strides() const {
 }
 
 std::int64_t AttentionSteps::bytes(std::int64_t heads, Dtype type) const {
-  return checked_multiply(checked_multiply(heads, score_stride_, "the scores' elements"), size_of(type), "the scores' bytes");
+  return checked_multiply(checked_multiply(heads, score_stride_, "the scores' elements"), size_of(type),
+                          "the scores' bytes");
 }
 
 std::int64_t AttentionSteps::saved_bytes() const {
@@ -243,7 +267,8 @@ std::int64_t AttentionSteps::saved_bytes() const {
     case Saved::none: return 0;
     case Saved::probabilities: return bytes(problem_.batch, problem_.element);
     case Saved::row_statistics:
-      return checked_multiply(checked_multiply(problem_.batch, mask_.rows, "the statistics' rows"), sizeof(float), "the statistics' bytes");
+      return checked_multiply(checked_multiply(problem_.batch, mask_.rows, "the statistics' rows"), sizeof(float),
+                              "the statistics' bytes");
   }
   return 0;
 }

@@ -25,8 +25,13 @@ struct AttentionRegions {
 };
 
 /// An array of all heads, needed where it is used and has elements.
-inline Operand heads_operand(const char* name, const Region& region, Alignment alignment, bool used, bool written = false) {
-  return {.name = name, .wanted = needed_if(used && region.bytes() > 0), .alignment_bytes = alignment, .region = region, .written = written};
+inline Operand heads_operand(const char* name, const Region& region, Alignment alignment, bool used,
+                             bool written = false) {
+  return {.name = name,
+          .wanted = needed_if(used && region.bytes() > 0),
+          .alignment_bytes = alignment,
+          .region = region,
+          .written = written};
 }
 
 /// The operand `saved`: an output of the forward pass, an input of the backward pass.

@@ -27,7 +27,8 @@ class Beside {
   void start(std::vector<Job> jobs, int threads) {
     jobs_ = std::move(jobs);
     try {
-      for (int i = 0; i < std::min(threads, static_cast<int>(jobs_.size())); ++i) threads_.emplace_back([this] { work(); });
+      for (int i = 0; i < std::min(threads, static_cast<int>(jobs_.size())); ++i)
+        threads_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
       return;
     }

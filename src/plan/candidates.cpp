@@ -14,8 +14,8 @@ namespace {
 /// A candidate and the time that its cost model predicts.
 using Ranked = std::pair<double, tune::Candidate>;
 
-/// A default that is expected to take so many times the cheapest one's time need not be measured whatever the budget: of 457 problems that an H200
-/// tuned the fastest default was never beyond it (bench/notes/tuning.md#first-candidates).
+/// A default that is expected to take so many times the cheapest one's time need not be measured whatever the budget:
+/// of 457 problems that an H200 tuned the fastest default was never beyond it (bench/notes/tuning.md#first-candidates).
 constexpr double unlikely_factor = 2.5;
 
 void mark_unlikely(std::vector<Ranked>& ranked) {
@@ -37,7 +37,8 @@ std::vector<tune::Candidate> by_prediction(std::vector<Ranked> ranked) {
 std::string format_words(const std::string& format) { return format.empty() ? "CSR" : format; }
 
 /// The default if the limits admit it, else the first admitted config of the short list.
-std::optional<FieldMap> usable_config(const ops::Family& family, const ops::Query& query, std::int64_t max_workspace_bytes) {
+std::optional<FieldMap> usable_config(const ops::Family& family, const ops::Query& query,
+                                      std::int64_t max_workspace_bytes) {
   FieldMap standard = family.default_config(query);
   if (!forbidden(family, query, standard, max_workspace_bytes)) return standard;
   for (FieldMap& config : family.short_list(query))
@@ -48,18 +49,21 @@ std::optional<FieldMap> usable_config(const ops::Family& family, const ops::Quer
 }  // namespace
 
 std::optional<std::string> declined(const ops::Family& family, const ops::Query& query) {
-  if (!query.only_family.empty() && query.only_family != family.name()) return fmt::format("PlanOptions::family is {}", query.only_family);
+  if (!query.only_family.empty() && query.only_family != family.name())
+    return fmt::format("PlanOptions::family is {}", query.only_family);
   return family.declines(query);
 }
 
-std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes) {
+std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config,
+                                     std::int64_t max_workspace_bytes) {
   if (auto reason = family.forbidden(query, config)) return reason;
   if (query.packed_format && family.packed_format(query, config) != *query.packed_format)
-    return fmt::format("reads values as {}, and the plan's other choices as {}", format_words(family.packed_format(query, config)),
-                       format_words(*query.packed_format));
+    return fmt::format("reads values as {}, and the plan's other choices as {}",
+                       format_words(family.packed_format(query, config)), format_words(*query.packed_format));
   const std::int64_t bytes = family.workspace_bytes(query, config);
   if (bytes > max_workspace_bytes)
-    return fmt::format("needs {} bytes of workspace, and Options::max_workspace_bytes is {}", bytes, max_workspace_bytes);
+    return fmt::format("needs {} bytes of workspace, and Options::max_workspace_bytes is {}", bytes,
+                       max_workspace_bytes);
   return std::nullopt;
 }
 
@@ -72,7 +76,9 @@ std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t ma
       if (forbidden(*family, query, config, max_workspace_bytes)) continue;
       const bool is_default = config == standard;
       const double predicted_us = family->predict_us(query, config);
-      candidates.push_back({predicted_us, {.family = std::string(family->name()), .config = std::move(config), .is_default = is_default}});
+      candidates.push_back(
+          {predicted_us,
+           {.family = std::string(family->name()), .config = std::move(config), .is_default = is_default}});
     }
   }
   mark_unlikely(candidates);
@@ -104,14 +110,16 @@ std::vector<tune::Candidate> candidates_of(const ops::Query& query, Effort effor
 std::optional<Predicted> cheapest(const ops::Query& query, std::int64_t max_workspace_bytes, std::string& reasons) {
   std::optional<Predicted> best;
   for (const auto& family : ops::families(query.operation)) {
-    if (!query.only_family.empty() && query.only_family != family->name()) continue;  // the query does not want this family
+    if (!query.only_family.empty() && query.only_family != family->name())
+      continue;  // the query does not want this family
     if (auto reason = declined(*family, query)) {
       reasons += fmt::format(" {}: {}.", family->name(), *reason);
       continue;
     }
     auto config = usable_config(*family, query, max_workspace_bytes);
     if (!config) {
-      reasons += fmt::format(" {}: every config needs more workspace than Options::max_workspace_bytes = {}{}.", family->name(), max_workspace_bytes,
+      reasons += fmt::format(" {}: every config needs more workspace than Options::max_workspace_bytes = {}{}.",
+                             family->name(), max_workspace_bytes,
                              query.packed_format ? ", or reads another packed format" : "");
       continue;
     }

@@ -11,12 +11,14 @@
 
 namespace vostok::plan {
 
-/// Why a family cannot serve the query at all: the query names another family, or the family declines it. Nothing if it can.
+/// Why a family cannot serve the query at all: the query names another family, or the family declines it. Nothing if it
+/// can.
 std::optional<std::string> declined(const ops::Family& family, const ops::Query& query);
 
 /// Why a config is no candidate, of a family that may serve: its rules forbid it, it reads another format than the
 /// query wants, or it needs more workspace than the options allow. Nothing if it is a candidate.
-std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config, std::int64_t max_workspace_bytes);
+std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config,
+                                     std::int64_t max_workspace_bytes);
 
 /// What effort quick races: each family's short list and default, if the rules admit them; cheapest prediction first.
 std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t max_workspace_bytes);

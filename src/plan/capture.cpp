@@ -38,7 +38,8 @@ bool has_line(std::string_view text, std::string_view wanted) {
 class OpenFile {
  public:
   explicit OpenFile(const fs::path& file)
-      : file_(file), descriptor_(::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644)) {
+      : file_(file),
+        descriptor_(::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644)) {
     struct stat status = {};
     if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) refuse(std::strerror(errno));
     if (!S_ISREG(status.st_mode)) refuse("it is no regular file");
@@ -57,7 +58,9 @@ class OpenFile {
   }
 
  private:
-  [[noreturn]] void refuse(const char* reason) const { fail(ErrorCode::io_failure, "cannot append to {}: {}", printable(file_.string()), reason); }
+  [[noreturn]] void refuse(const char* reason) const {
+    fail(ErrorCode::io_failure, "cannot append to {}: {}", printable(file_.string()), reason);
+  }
 
   fs::path file_;
   int descriptor_;
@@ -72,13 +75,15 @@ fs::path made_absolute(const fs::path& file) {
 
 }  // namespace
 
-Capture::Capture(const fs::path& file, std::shared_ptr<Logger> logger) : file_(made_absolute(file)), logger_(std::move(logger)) {}
+Capture::Capture(const fs::path& file, std::shared_ptr<Logger> logger)
+    : file_(made_absolute(file)), logger_(std::move(logger)) {}
 
 void Capture::add(const std::string& line, const std::string& family, const Topology& topology) noexcept try {
   std::string words = line;
   if (!family.empty()) words += " --family " + family;
   std::string key = words;
-  if (topology) key += fmt::format(" {} x {} {}", topology.rows(), topology.cols(), feature_bucket(topology.statistics()));
+  if (topology)
+    key += fmt::format(" {} x {} {}", topology.rows(), topology.cols(), feature_bucket(topology.statistics()));
   const std::lock_guard lock(mutex_);
   if (!seen_.insert(std::move(key)).second) return;
   write(words, topology);
@@ -97,7 +102,8 @@ void Capture::write(const std::string& line, const Topology& topology) const {
 
 /// The matrix's file, relative to the problem file's folder, as no option begins. The file is complete once it exists.
 std::string Capture::saved_matrix(const Topology& topology) const {
-  const std::string relative = file_.filename().string() + ".matrices/" + topology.state()->structure_digest() + ".smtx";
+  const std::string relative =
+      file_.filename().string() + ".matrices/" + topology.state()->structure_digest() + ".smtx";
   const fs::path path = file_.parent_path() / relative;
   if (!fs::exists(path)) {
     fs::create_directories(path.parent_path());

@@ -1,4 +1,5 @@
-// Appends what a program plans to a problem file (VOSTOK_CAPTURE), so that `vostok tune`, `vostok pack` and `vostok doctor` know it.
+// Appends what a program plans to a problem file (VOSTOK_CAPTURE), so that `vostok tune`, `vostok pack` and `vostok
+// doctor` know it.
 #pragma once
 
 #include <filesystem>

@@ -22,11 +22,13 @@ bool is_tuned(Provenance provenance) {
 
 std::string Decision::code_digest() const { return code_digest_of(kernels); }
 
-std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches,
+std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels,
+                                                              const std::vector<ops::Launch>& launches,
                                                               const std::function<void()>& compiling) {
   std::vector<std::shared_ptr<const ReadyKernel>> ready;
   ready.reserve(launches.size());
-  for (const ops::Launch& launch : launches) ready.push_back(kernels.get(launch.request(), launch.shared_bytes(), compiling));
+  for (const ops::Launch& launch : launches)
+    ready.push_back(kernels.get(launch.request(), launch.shared_bytes(), compiling));
   return ready;
 }
 

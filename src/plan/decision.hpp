@@ -35,7 +35,8 @@ struct Decision {
 double expected_us(const ops::Query& query, const Decision& decision);
 
 /// The kernels of a config's launches, loaded. Calls `compiling` before each compile. Errors: as Kernels::get.
-std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels, const std::vector<ops::Launch>& launches,
+std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels,
+                                                              const std::vector<ops::Launch>& launches,
                                                               const std::function<void()>& compiling = {});
 
 /// One digest for the code of several kernels; for a single kernel, its own.

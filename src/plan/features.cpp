@@ -37,14 +37,15 @@ ProblemKey problem_key(const ops::Query& query) {
 
 std::string feature_bucket(const TopologyStatistics& statistics) {
   const double skew = statistics.mean_row > 0 ? static_cast<double>(statistics.longest_row) / statistics.mean_row : 0;
-  return fmt::format("density {} variation {} skew {} runs {}", log_step(statistics.mean_row), std::lround(10 * statistics.row_variation),
-                     log_step(skew) / 2, std::lround(4 * statistics.run_share));
+  return fmt::format("density {} variation {} skew {} runs {}", log_step(statistics.mean_row),
+                     std::lround(10 * statistics.row_variation), log_step(skew) / 2,
+                     std::lround(4 * statistics.run_share));
 }
 
 std::string key_words(const ProblemKey& key) {
   const Features& features = key.features;
-  return fmt::format("{} m {} k {} n {} nonzeros {} ({}, {})", key.operation, features.m, features.k, features.n, features.nonzeros, key.exact,
-                     key.policy);
+  return fmt::format("{} m {} k {} n {} nonzeros {} ({}, {})", key.operation, features.m, features.k, features.n,
+                     features.nonzeros, key.exact, key.policy);
 }
 
 std::string words_beside(const ops::Query& query) {
@@ -61,10 +62,11 @@ std::string query_words(const ops::Query& query) { return key_words(problem_key(
 std::string memo_key(const ops::Query& query, Effort effort) {
   const Features features = features_of(query);
   // Sortedness and repeats are in the key because families decline masks that are not sorted or name a column twice.
-  return fmt::format("{}|{}|{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g} runs {:.17g} sorted {} repeats {}", name(effort),
-                     name(query.policy), query.operation, query.identity, features.m, features.k, query.n.least, query.n.most, query.n.divisor(),
-                     features.nonzeros, features.longest_row, features.row_variation, query.statistics.run_share, query.statistics.sorted,
-                     query.statistics.duplicates);
+  return fmt::format(
+      "{}|{}|{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g} runs {:.17g} sorted {} repeats {}",
+      name(effort), name(query.policy), query.operation, query.identity, features.m, features.k, query.n.least,
+      query.n.most, query.n.divisor(), features.nonzeros, features.longest_row, features.row_variation,
+      query.statistics.run_share, query.statistics.sorted, query.statistics.duplicates);
 }
 
 }  // namespace vostok::plan

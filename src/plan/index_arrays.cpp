@@ -9,7 +9,9 @@ namespace vostok::plan {
 
 namespace {
 
-const char* element(const IndexArray& array, std::int64_t index) { return static_cast<const char*>(array.data()) + index * array.element_bytes(); }
+const char* element(const IndexArray& array, std::int64_t index) {
+  return static_cast<const char*>(array.data()) + index * array.element_bytes();
+}
 
 std::int64_t bytes_of(const IndexArray& array, std::int64_t count) {
   return checked_multiply(count, array.element_bytes(), "the bytes of an index array");
@@ -47,7 +49,8 @@ std::vector<std::int64_t> widen(const IndexArray& array, std::int64_t first, std
   return widen_raw(element(array, first), array.element_bytes(), count);
 }
 
-std::vector<std::int64_t> read_indices(device::Device& device, const IndexArray& array, std::int64_t first, std::int64_t count) {
+std::vector<std::int64_t> read_indices(device::Device& device, const IndexArray& array, std::int64_t first,
+                                       std::int64_t count) {
   std::vector<char> raw(static_cast<std::size_t>(bytes_of(array, count)));
   if (count > 0) device.copy_to_host(raw.data(), element(array, first), static_cast<std::int64_t>(raw.size()));
   return widen_raw(raw.data(), array.element_bytes(), count);
@@ -60,12 +63,14 @@ ops::QueuedMemory upload_indices(const ops::Queue& queue, IndexArray& array, std
   return memory;
 }
 
-std::vector<std::int32_t> checked_columns(const IndexArray& array, const std::vector<std::int64_t>& row_offsets, std::int64_t cols) {
+std::vector<std::int32_t> checked_columns(const IndexArray& array, const std::vector<std::int64_t>& row_offsets,
+                                          std::int64_t cols) {
   const std::vector<std::int64_t> columns = widen(array, 0, row_offsets.back());
   std::vector<std::int32_t> narrow(columns.size());
   for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row) {
     for (auto i = static_cast<std::size_t>(row_offsets[row]); std::cmp_less(i, row_offsets[row + 1]); ++i) {
-      if (columns[i] < 0 || columns[i] >= cols) sparse::validate_column(static_cast<std::int64_t>(row), columns[i], cols, "topology");
+      if (columns[i] < 0 || columns[i] >= cols)
+        sparse::validate_column(static_cast<std::int64_t>(row), columns[i], cols, "topology");
       narrow[i] = static_cast<std::int32_t>(columns[i]);
     }
   }

@@ -23,14 +23,17 @@ std::shared_ptr<const ReadyKernel> Kernels::get(const codegen::KernelRequest& re
 bool Kernels::has(const codegen::KernelRequest& request, std::int64_t shared_bytes) const {
   if (loaded_.find(loaded_key(request, shared_bytes))) return true;
   const device::CodeTarget target = session_.device().code_target();
-  return session_.code().find(codegen::code_key(request, target.architecture, target.options, target.compiler)).has_value();
+  return session_.code()
+      .find(codegen::code_key(request, target.architecture, target.options, target.compiler))
+      .has_value();
 }
 
 std::string Kernels::loaded_key(const codegen::KernelRequest& request, std::int64_t shared_bytes) {
   return fmt::format("{}|{}|{}", request.header, request.expression, shared_bytes);
 }
 
-ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t shared_bytes, const std::function<void()>& compiling) {
+ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t shared_bytes,
+                          const std::function<void()>& compiling) {
   const device::CodeTarget target = session_.device().code_target();
   const std::string key = codegen::code_key(request, target.architecture, target.options, target.compiler);
   if (auto stored = session_.code().find(key)) {
@@ -42,14 +45,15 @@ ReadyKernel Kernels::make(const codegen::KernelRequest& request, std::int64_t sh
       // Only a row that the driver refuses is dropped and compiled again, once; any other failure is the device's own.
       if (error.code() != ErrorCode::device_failure) throw;
       session_.code().drop(key);
-      session_.logger().warning_once(
-          fmt::format("a stored {} kernel was refused by the driver and is compiled again: {}", request.family, error.what()));
+      session_.logger().warning_once(fmt::format(
+          "a stored {} kernel was refused by the driver and is compiled again: {}", request.family, error.what()));
     }
   }
   return load(compile_once(request, key, compiling), shared_bytes);
 }
 
-device::Image Kernels::compile_once(const codegen::KernelRequest& request, const std::string& key, const std::function<void()>& compiling) {
+device::Image Kernels::compile_once(const codegen::KernelRequest& request, const std::string& key,
+                                    const std::function<void()>& compiling) {
   const auto image = compiled_.get(key, [&] {
     if (auto stored = session_.code().find(key)) return *std::move(stored);
     if (compiling && session_.compile() != CompilePolicy::never) compiling();
@@ -61,7 +65,8 @@ device::Image Kernels::compile_once(const codegen::KernelRequest& request, const
 
 device::Image Kernels::compile(const codegen::KernelRequest& request, const std::string& key) {
   if (session_.compile() == CompilePolicy::never)
-    fail(ErrorCode::missing_kernel, "cannot load kernel {}: it is in no code layer, and Options::compile is never", request.expression);
+    fail(ErrorCode::missing_kernel, "cannot load kernel {}: it is in no code layer, and Options::compile is never",
+         request.expression);
   const device::Device& device = session_.device();
   const auto start = std::chrono::steady_clock::now();
   device::Image image = device.compiler().compile(codegen::make_source(request, device.architecture()));

@@ -14,7 +14,8 @@
 
 namespace vostok::plan {
 
-/// The digest of machine code, which comments and renames do not change. Computed on first use, since most kernels are only run.
+/// The digest of machine code, which comments and renames do not change. Computed on first use, since most kernels are
+/// only run.
 class CodeDigest {
  public:
   explicit CodeDigest(std::string binary) : binary_(std::move(binary)) {}
@@ -40,8 +41,8 @@ class Kernels {
  public:
   explicit Kernels(Session& session) : session_(session) {}
 
-  /// Thread-safe. Calls `compiling` before it compiles, where it has to. Errors: missing_kernel (compiling is forbidden), no_compiler,
-  /// compile_failed, device_failure.
+  /// Thread-safe. Calls `compiling` before it compiles, where it has to. Errors: missing_kernel (compiling is
+  /// forbidden), no_compiler, compile_failed, device_failure.
   std::shared_ptr<const ReadyKernel> get(const codegen::KernelRequest& request, std::int64_t shared_bytes,
                                          const std::function<void()>& compiling = {});
 
@@ -50,9 +51,11 @@ class Kernels {
 
  private:
   static std::string loaded_key(const codegen::KernelRequest& request, std::int64_t shared_bytes);
-  ReadyKernel make(const codegen::KernelRequest& request, std::int64_t shared_bytes, const std::function<void()>& compiling);
+  ReadyKernel make(const codegen::KernelRequest& request, std::int64_t shared_bytes,
+                   const std::function<void()>& compiling);
   /// Threads that want the same code share one compile: the first compiles, the others wait for its result.
-  device::Image compile_once(const codegen::KernelRequest& request, const std::string& key, const std::function<void()>& compiling);
+  device::Image compile_once(const codegen::KernelRequest& request, const std::string& key,
+                             const std::function<void()>& compiling);
   device::Image compile(const codegen::KernelRequest& request, const std::string& key);
   ReadyKernel load(device::Image image, std::int64_t shared_bytes);
 

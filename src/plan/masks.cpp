@@ -27,7 +27,9 @@ void require_least(const char* field, std::int64_t value, std::int64_t least) {
 }
 
 /// round(places * (1 - sparsity)), as sparse::uniform has it.
-std::int64_t kept_places(std::int64_t places, double sparsity) { return std::llround(static_cast<double>(places) * (1 - sparsity)); }
+std::int64_t kept_places(std::int64_t places, double sparsity) {
+  return std::llround(static_cast<double>(places) * (1 - sparsity));
+}
 
 /// Runs the checks that come before anything is queued.
 ops::Queue begin(Session& session, std::int64_t rows, std::int64_t cols, Stream stream) {
@@ -55,8 +57,12 @@ void require_attention(const AttentionMask& mask) {
 /// The probability of an element by its distance from the diagonal.
 std::vector<std::uint32_t> probabilities_of(const AttentionMask& mask) {
   const auto [before, after] = band_of(mask.width, mask.causal);
-  return ops::falling_probabilities(
-      {.rows = mask.rows, .cols = mask.cols, .before = before, .after = after, .causal = mask.causal, .density = 1 - mask.sparsity});
+  return ops::falling_probabilities({.rows = mask.rows,
+                                     .cols = mask.cols,
+                                     .before = before,
+                                     .after = after,
+                                     .causal = mask.causal,
+                                     .density = 1 - mask.sparsity});
 }
 
 }  // namespace
@@ -74,8 +80,8 @@ SparseMatrix run_mask(const std::shared_ptr<Session>& session, const ops::Queue&
   const Memory columns(queue, checked_multiply(nonzeros, sizeof(std::int32_t), "bytes of column indices"));
   Memory values(queue, has_values ? checked_multiply(nonzeros, size_of(job.traits.element), "bytes of values") : 0);
   if (nonzeros > 0)
-    ops::fill_mask(queue, job.traits, job.args, tie_offsets.as<std::int64_t>(), offsets.as<std::int64_t>(), columns.as<std::int32_t>(),
-                   values.data());
+    ops::fill_mask(queue, job.traits, job.args, tie_offsets.as<std::int64_t>(), offsets.as<std::int64_t>(),
+                   columns.as<std::int32_t>(), values.data());
   require_results(what, queue.device());
   // The topology reads its statistics back from the same stream, so that everything queued here has run on return.
   const CsrView view{.rows = rows,
@@ -83,7 +89,8 @@ SparseMatrix run_mask(const std::shared_ptr<Session>& session, const ops::Queue&
                      .row_offsets = offsets.as<const std::int64_t>(),
                      .column_indices = columns.as<const std::int32_t>(),
                      .nonzeros = nonzeros};
-  return {.topology = Topology(std::make_shared<TopologyState>(session, view, nullptr)), .values = array_of(session, std::move(values))};
+  return {.topology = Topology(std::make_shared<TopologyState>(session, view, nullptr)),
+          .values = array_of(session, std::move(values))};
 }
 
 Topology make_mask(const std::shared_ptr<Session>& session, const UniformMask& mask, Stream stream) {
@@ -94,7 +101,11 @@ Topology make_mask(const std::shared_ptr<Session>& session, const UniformMask& m
   ops::select_uniform(queue, mask.seed, mask.rows, mask.cols, total, rules.as<SelectionRule>());
   return run_mask(session, queue,
                   {.traits = {.kind = MaskKind::uniform},
-                   .args = {.rules = rules.as<SelectionRule>(), .rows_per_rule = 1, .seed = mask.seed, .rows = mask.rows, .cols = mask.cols},
+                   .args = {.rules = rules.as<SelectionRule>(),
+                            .rows_per_rule = 1,
+                            .seed = mask.seed,
+                            .rows = mask.rows,
+                            .cols = mask.cols},
                    .nonzeros = total})
       .topology;
 }
@@ -106,12 +117,15 @@ Topology make_mask(const std::shared_ptr<Session>& session, const BlockMask& mas
   const std::int64_t block_rows = ceil_div(mask.rows, mask.block_size);
   const std::int64_t block_cols = ceil_div(mask.cols, mask.block_size);
   const ops::QueuedMemory rules(queue, block_rows * std::int64_t{sizeof(SelectionRule)});
-  ops::select_uniform(queue, mask.seed, block_rows, block_cols, kept_places(block_rows * block_cols, mask.sparsity), rules.as<SelectionRule>());
-  return run_mask(
-             session, queue,
-             {.traits = {.kind = MaskKind::blocks},
-              .args =
-                  {.rules = rules.as<SelectionRule>(), .rows_per_rule = mask.block_size, .seed = mask.seed, .rows = mask.rows, .cols = mask.cols}})
+  ops::select_uniform(queue, mask.seed, block_rows, block_cols, kept_places(block_rows * block_cols, mask.sparsity),
+                      rules.as<SelectionRule>());
+  return run_mask(session, queue,
+                  {.traits = {.kind = MaskKind::blocks},
+                   .args = {.rules = rules.as<SelectionRule>(),
+                            .rows_per_rule = mask.block_size,
+                            .seed = mask.seed,
+                            .rows = mask.rows,
+                            .cols = mask.cols}})
       .topology;
 }
 
@@ -121,7 +135,11 @@ Topology make_mask(const std::shared_ptr<Session>& session, const BandedMask& ma
   const auto [before, after] = band_of(mask.width, mask.causal);
   return run_mask(session, queue,
                   {.traits = {.kind = MaskKind::banded},
-                   .args = {.rows_per_rule = 1, .rows = mask.rows, .cols = mask.cols, .band_before = before, .band_after = after}})
+                   .args = {.rows_per_rule = 1,
+                            .rows = mask.rows,
+                            .cols = mask.cols,
+                            .band_before = before,
+                            .band_after = after}})
       .topology;
 }
 

@@ -18,14 +18,18 @@ struct Span {
 /// The pieces that touch [begin, end), of `count` pieces of `extent` bytes, `step` apart.
 Span touching(std::int64_t count, std::int64_t step, std::int64_t extent, std::int64_t begin, std::int64_t end) {
   if (count == 1 || step == 0) return begin < extent && end > 0 ? Span{0, 0} : Span{0, -1};
-  return {std::max<std::int64_t>(floor_div(begin - extent, step) + 1, 0), std::min(floor_div(end - 1, step), count - 1)};
+  return {std::max<std::int64_t>(floor_div(begin - extent, step) + 1, 0),
+          std::min(floor_div(end - 1, step), count - 1)};
 }
 
 /// Orders the two levels so that the larger step is the outer one.
 Region nested(std::int64_t length, std::int64_t lines, std::int64_t leading, std::int64_t sets, std::int64_t stride) {
   if (length == 0 || lines == 0 || sets == 0) return {};
-  if (lines == 1) return sets == 1 ? Region{.length = length} : Region{.inner = sets, .inner_step = stride, .length = length};
-  if (sets == 1) return leading == length ? Region{.length = lines * length} : Region{.inner = lines, .inner_step = leading, .length = length};
+  if (lines == 1)
+    return sets == 1 ? Region{.length = length} : Region{.inner = sets, .inner_step = stride, .length = length};
+  if (sets == 1)
+    return leading == length ? Region{.length = lines * length}
+                             : Region{.inner = lines, .inner_step = leading, .length = length};
   if (leading == length && stride >= lines * length) return nested(lines * length, 1, 0, sets, stride);
   Region region{.outer = sets, .outer_step = stride, .inner = lines, .inner_step = leading, .length = length};
   if (leading > stride) {

@@ -35,7 +35,8 @@ class MemoryTuning final : public TuningStore {
     const std::lock_guard lock(mutex_);
     std::vector<TrialRecord> found;
     for (const Measurement& measurement : measurements_)
-      if (same_problem(measurement.problem, problem) && same_device(measurement.device, device)) found.push_back(measurement.trial);
+      if (same_problem(measurement.problem, problem) && same_device(measurement.device, device))
+        found.push_back(measurement.trial);
     return found;
   }
 
@@ -45,7 +46,8 @@ class MemoryTuning final : public TuningStore {
     for (const Measurement& measurement : measurements_) {
       const TrialRecord& trial = measurement.trial;
       if (trial.code_digest != code_digest) continue;
-      if (is_failure(trial.status, trial.reason)) return {.passed = standing.passed, .failure = trial.status, .reason = trial.reason};
+      if (is_failure(trial.status, trial.reason))
+        return {.passed = standing.passed, .failure = trial.status, .reason = trial.reason};
       standing.passed = standing.passed || is_pass(trial.status, trial.reason);
     }
     return standing;
@@ -58,8 +60,9 @@ class MemoryTuning final : public TuningStore {
 
   void set_winner(const ProblemKey& problem, const DeviceKey& device, const WinnerRecord& winner) override {
     const std::lock_guard lock(mutex_);
-    const auto known = std::find_if(decisions_.begin(), decisions_.end(),
-                                    [&](const Decision& d) { return same_problem(d.problem, problem) && same_device(d.device, device); });
+    const auto known = std::find_if(decisions_.begin(), decisions_.end(), [&](const Decision& d) {
+      return same_problem(d.problem, problem) && same_device(d.device, device);
+    });
     if (known == decisions_.end()) decisions_.push_back({problem, device, winner});
     else known->winner = winner;
   }
@@ -67,8 +70,9 @@ class MemoryTuning final : public TuningStore {
  private:
   void add_one(const ProblemKey& problem, const DeviceKey& device, const TrialRecord& trial) {
     const auto known = std::find_if(measurements_.begin(), measurements_.end(), [&](const Measurement& m) {
-      return m.trial.family == trial.family && m.trial.config == trial.config && m.trial.code_digest == trial.code_digest &&
-             same_problem(m.problem, problem) && same_device(m.device, device);
+      return m.trial.family == trial.family && m.trial.config == trial.config &&
+             m.trial.code_digest == trial.code_digest && same_problem(m.problem, problem) &&
+             same_device(m.device, device);
     });
     if (known == measurements_.end()) measurements_.push_back({problem, device, trial});
     else known->trial = trial;

@@ -15,10 +15,13 @@ namespace {
 
 double log_size(double size) { return std::log2(std::max(size, 1.0)); }
 
-double doublings(std::int64_t a, std::int64_t b) { return std::abs(log_size(static_cast<double>(a)) - log_size(static_cast<double>(b))); }
+double doublings(std::int64_t a, std::int64_t b) {
+  return std::abs(log_size(static_cast<double>(a)) - log_size(static_cast<double>(b)));
+}
 
 double log_density(const Features& f) {
-  return log_size(static_cast<double>(f.nonzeros)) - log_size(static_cast<double>(f.m)) - log_size(static_cast<double>(f.k));
+  return log_size(static_cast<double>(f.nonzeros)) - log_size(static_cast<double>(f.m)) -
+         log_size(static_cast<double>(f.k));
 }
 
 double log_imbalance(const Features& f) {
@@ -52,11 +55,15 @@ struct Ranked {
 std::optional<Ranked> rank(const StoredWinner& row, const ProblemKey& problem, const DeviceKey& device) {
   const bool here = same_device(row.device, device);
   const bool this_model = here || same_model(row.device, device);
-  Ranked ranked{.elsewhere = !here, .layer = row.layer, .match = {.winner = row.winner, .device = row.device, .features = row.features}};
+  Ranked ranked{.elsewhere = !here,
+                .layer = row.layer,
+                .match = {.winner = row.winner, .device = row.device, .features = row.features}};
   ranked.match.plain = row.plain;
   if (row.features == problem.features && this_model) {
     ranked.group = (here ? 1 : 2) + (row.plain ? 2 : 0);
-    ranked.match.provenance = here ? Provenance::tuned_here : row.shipped ? Provenance::shipped : Provenance::tuned_elsewhere;
+    ranked.match.provenance = here          ? Provenance::tuned_here
+                              : row.shipped ? Provenance::shipped
+                                            : Provenance::tuned_elsewhere;
     return ranked;
   }
   ranked.group = last_tuned_group + (this_model ? 1 : 2);
@@ -64,14 +71,16 @@ std::optional<Ranked> rank(const StoredWinner& row, const ProblemKey& problem, c
   ranked.match.provenance = this_model ? Provenance::nearest_problem : Provenance::nearest_device;
   ranked.match.distance = ranked.distance;
   if (!this_model && !(row.features == problem.features)) return std::nullopt;
-  if (!(ranked.distance <= (this_model ? farthest_problem : farthest_device))) return std::nullopt;  // also where it is not a number
+  if (!(ranked.distance <= (this_model ? farthest_problem : farthest_device)))
+    return std::nullopt;  // also where it is not a number
   return ranked;
 }
 
 }  // namespace
 
 bool same_device(const DeviceKey& a, const DeviceKey& b) {
-  return std::tie(a.uuid, a.name, a.architecture, a.multiprocessors) == std::tie(b.uuid, b.name, b.architecture, b.multiprocessors);
+  return std::tie(a.uuid, a.name, a.architecture, a.multiprocessors) ==
+         std::tie(b.uuid, b.name, b.architecture, b.multiprocessors);
 }
 
 bool same_model(const DeviceKey& a, const DeviceKey& b) {
@@ -86,7 +95,8 @@ bool same_problem(const ProblemKey& a, const ProblemKey& b) {
 double problem_distance(const Features& a, const Features& b) {
   using W = ProblemWeights;
   return W::m * doublings(a.m, b.m) + W::k * doublings(a.k, b.k) + W::n * doublings(a.n, b.n) +
-         W::density * std::abs(log_density(a) - log_density(b)) + W::row_variation * std::abs(a.row_variation - b.row_variation) +
+         W::density * std::abs(log_density(a) - log_density(b)) +
+         W::row_variation * std::abs(a.row_variation - b.row_variation) +
          W::imbalance * std::abs(log_imbalance(a) - log_imbalance(b)) + (a.index == b.index ? 0 : W::index);
 }
 
@@ -95,7 +105,8 @@ Range reach(std::int64_t size, double weight) {
   const double low = std::floor(static_cast<double>(size) / factor);
   const double high = std::ceil(static_cast<double>(std::max<std::int64_t>(size, 1)) * factor);
   constexpr double limit = 9.2e18;  // just below the largest 64-bit integer
-  return {.least = low <= 1 ? 0 : static_cast<std::int64_t>(low), .most = static_cast<std::int64_t>(std::min(high, limit))};
+  return {.least = low <= 1 ? 0 : static_cast<std::int64_t>(low),
+          .most = static_cast<std::int64_t>(std::min(high, limit))};
 }
 
 double device_distance(const DeviceKey& a, const DeviceKey& b) {
@@ -110,11 +121,13 @@ std::vector<WinnerMatch> without_neighbours(std::vector<WinnerMatch> matches) {
   return matches;
 }
 
-std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem, const DeviceKey& device) {
+std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem,
+                                    const DeviceKey& device) {
   std::vector<Ranked> ranked;
   for (const StoredWinner& row : rows)
     if (auto position = rank(row, problem, device)) ranked.push_back(std::move(*position));
-  std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return a.order() < b.order(); });
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.order() < b.order(); });
   std::vector<WinnerMatch> matches;
   int group = 0;
   std::size_t in_group = 0;

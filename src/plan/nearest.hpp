@@ -18,8 +18,9 @@ bool same_model(const DeviceKey& a, const DeviceKey& b);
 /// Whether two problems are the same: every feature equal.
 bool same_problem(const ProblemKey& a, const ProblemKey& b);
 
-/// How much each feature counts. Sizes and density count per factor of two. Round numbers near those with the least regret when 748 problems
-/// that were tuned on an H200 are left out in turn (`vostok cache regret`; bench/notes/choices.md#how-its-weights-were-chosen has the table).
+/// How much each feature counts. Sizes and density count per factor of two. Round numbers near those with the least
+/// regret when 748 problems that were tuned on an H200 are left out in turn (`vostok cache regret`;
+/// bench/notes/choices.md#how-its-weights-were-chosen has the table).
 struct ProblemWeights {
   static constexpr double m = 0.5;
   static constexpr double k = 0.25;
@@ -67,7 +68,8 @@ constexpr std::size_t most_neighbours = 4;
 ///   5. the nearest problem on this device or model, within farthest_problem;
 ///   6. the same problem on the nearest other device, within farthest_device.
 /// In 5. and 6. a plain problem comes behind one with the exact text at the same distance.
-std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem, const DeviceKey& device);
+std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem,
+                                    const DeviceKey& device);
 
 /// Only the matches for this very problem, or its plain one, on a device of this model.
 std::vector<WinnerMatch> without_neighbours(std::vector<WinnerMatch> matches);

@@ -15,12 +15,14 @@ namespace vostok::plan {
 /// A workspace starts at a multiple of this, and is a multiple of it long.
 inline constexpr std::int64_t workspace_alignment_bytes = 256;
 
-/// Whether a problem uses an argument: it must be given, may be null, or must be null because the problem does not use it.
+/// Whether a problem uses an argument: it must be given, may be null, or must be null because the problem does not use
+/// it.
 enum class Wanted : unsigned char { needed, may_be_null, unasked };
 
 /// The alignment that a pointer must have.
 struct Alignment {
-  constexpr Alignment(int all) : bytes(all), least(all) {}  // NOLINT(google-explicit-constructor): one that no problem declares
+  constexpr Alignment(int all)
+      : bytes(all), least(all) {}  // NOLINT(google-explicit-constructor): one that no problem declares
   constexpr Alignment(int all, int element) : bytes(all), least(element) {}
 
   int bytes;
@@ -40,7 +42,9 @@ struct Operand {
 };
 
 /// An array whose alignment the problem declares: at least its elements'.
-inline Alignment declared(int alignment_bytes, Dtype type) { return {std::max(alignment_bytes, size_of(type)), size_of(type)}; }
+inline Alignment declared(int alignment_bytes, Dtype type) {
+  return {std::max(alignment_bytes, size_of(type)), size_of(type)};
+}
 
 inline Wanted needed_if(bool needed) { return needed ? Wanted::needed : Wanted::may_be_null; }
 inline Wanted needed_if_asked(bool asked) { return asked ? Wanted::needed : Wanted::unasked; }
@@ -94,13 +98,15 @@ inline void require_pointers(const char* object, Operands operands, Pointers poi
       continue;
     }
     if (operand.wanted == Wanted::unasked) fail_unasked(object, operand);
-    if ((reinterpret_cast<std::uintptr_t>(pointers[i]) & (static_cast<std::uintptr_t>(operand.alignment_bytes.bytes) - 1)) != 0)
+    if ((reinterpret_cast<std::uintptr_t>(pointers[i]) &
+         (static_cast<std::uintptr_t>(operand.alignment_bytes.bytes) - 1)) != 0)
       fail_misaligned(object, operand, pointers[i]);
   }
 }
 
 inline void require_workspace(const char* object, const WorkspaceOfCall& workspace) {
-  if (workspace.bytes > 0 && (workspace.data == nullptr || reinterpret_cast<std::uintptr_t>(workspace.data) % workspace_alignment_bytes != 0))
+  if (workspace.bytes > 0 &&
+      (workspace.data == nullptr || reinterpret_cast<std::uintptr_t>(workspace.data) % workspace_alignment_bytes != 0))
     fail_workspace(object, workspace.data, workspace.bytes);
 }
 
@@ -110,11 +116,13 @@ struct AddressRange {
   std::uintptr_t end;
 
   AddressRange(const void* pointer, std::int64_t bytes)
-      : begin(reinterpret_cast<std::uintptr_t>(pointer)), end(pointer != nullptr ? begin + static_cast<std::uintptr_t>(bytes) : begin) {}
+      : begin(reinterpret_cast<std::uintptr_t>(pointer)),
+        end(pointer != nullptr ? begin + static_cast<std::uintptr_t>(bytes) : begin) {}
   bool meets(const AddressRange& other) const { return begin < other.end && other.begin < end; }
 };
 
-/// Conservative test whether written memory overlaps anything else, by a few comparisons: interleaved lines may still be apart.
+/// Conservative test whether written memory overlaps anything else, by a few comparisons: interleaved lines may still
+/// be apart.
 inline bool may_overlap(Operands operands, Pointers pointers, const WorkspaceOfCall& workspace) {
   const AddressRange scratch(workspace.data, workspace.bytes);
   for (std::size_t i = 0; i < operands.size(); ++i) {

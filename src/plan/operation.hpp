@@ -1,5 +1,6 @@
-// The operations' way from a problem to a plan and through `execute`: what differs between operations, and the code that
-// all share. Each operation specialises Operation<Problem> in a file of its own and instantiates Plan<Problem> there.
+// The operations' way from a problem to a plan and through `execute`: what differs between operations, and the code
+// that all share. Each operation specialises Operation<Problem> in a file of its own and instantiates Plan<Problem>
+// there.
 #pragma once
 
 #include <algorithm>
@@ -21,20 +22,25 @@ namespace vostok::plan {
 /// A specialisation has
 ///   static constexpr const char* object;                                      what messages call it: "SpMM"
 ///   static void validate(const Problem&, const TopologyStatistics&);
-///   static bool transposed(const Problem&);                                   whether kernels walk the topology's transpose
-///   static std::vector<ops::SizeRange> ranges(const Problem&, const TopologyStatistics&);   a choice for each; empty: nothing to compute
-///   static std::shared_ptr<ops::Query> query(const Problem&, const TopologyStatistics&, const ops::SizeRange&, const device::Device*);
-///   static std::unique_ptr<tune::Case> make_case(device::Device&, const ops::Query&, sparse::Csr, std::uint64_t seed);
-///   static std::int64_t size_of_call(const PlanStateOf<Problem>&, Arguments&);  the n of this call; checks it, and writes it into the arguments
-///   static std::array<Operand, N> operands(const Problem&, const TopologyStatistics&, std::int64_t n);  of a call of this n; the largest n's
-///                                                                                                  hold those of every smaller one
+///   static bool transposed(const Problem&);                                   whether kernels walk the topology's
+///   transpose static std::vector<ops::SizeRange> ranges(const Problem&, const TopologyStatistics&);   a choice for
+///   each; empty: nothing to compute static std::shared_ptr<ops::Query> query(const Problem&, const
+///   TopologyStatistics&, const ops::SizeRange&, const device::Device*); static std::unique_ptr<tune::Case>
+///   make_case(device::Device&, const ops::Query&, sparse::Csr, std::uint64_t seed); static std::int64_t
+///   size_of_call(const PlanStateOf<Problem>&, Arguments&);  the n of this call; checks it, and writes it into the
+///   arguments static std::array<Operand, N> operands(const Problem&, const TopologyStatistics&, std::int64_t n);  of a
+///   call of this n; the largest n's
+///                                                                                                  hold those of every
+///                                                                                                  smaller one
 ///   static std::array<const void*, N> pointers(const Arguments&);               in the same order
-///   static Scale scale(const Problem&);                                         where a call may pass a factor by value
+///   static Scale scale(const Problem&);                                         where a call may pass a factor by
+///   value
 /// and, where values may be packed once,
-///   static std::optional<TaskPacking> packing(const Problem&, const std::shared_ptr<const ops::Query>&);   nothing where they are not
-///   static void finish(PlanStateOf<Problem>&);                                  called after the last choice; notes what is packed
-///   static void take_packed(const PlanStateOf<Problem>&, Stream, Arguments&);   checks and notes what a call brings
-///   static PackedValues pack(const PlanStateOf<Problem>&, Stream, const void* values, const PackedMemory*);   null: in memory of its own
+///   static std::optional<TaskPacking> packing(const Problem&, const std::shared_ptr<const ops::Query>&);   nothing
+///   where they are not static void finish(PlanStateOf<Problem>&);                                  called after the
+///   last choice; notes what is packed static void take_packed(const PlanStateOf<Problem>&, Stream, Arguments&); checks
+///   and notes what a call brings static PackedValues pack(const PlanStateOf<Problem>&, Stream, const void* values,
+///   const PackedMemory*);   null: in memory of its own
 template <class Problem>
 struct Operation;
 
@@ -51,7 +57,8 @@ inline constexpr bool serves_several_sizes = requires(const Problem& problem) { 
 
 /// A plan state that has no choices yet.
 template <class State, class Problem>
-std::shared_ptr<State> empty_state(const Planner& planner, const Problem& problem, const Topology& topology, const PlanOptions& options) {
+std::shared_ptr<State> empty_state(const Planner& planner, const Problem& problem, const Topology& topology,
+                                   const PlanOptions& options) {
   auto state = std::make_shared<State>();
   state->planner = planner.shared_from_this();
   state->session = planner.session();
@@ -85,8 +92,8 @@ TopologyStatistics statistics_for(const Planner& planner, const Problem& problem
 
 /// Context::plan after its checks of handles.
 template <class Problem>
-std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Problem& problem, const Topology& topology,
-                                                const PlanOptions& options) {
+std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Problem& problem,
+                                                const Topology& topology, const PlanOptions& options) {
   using Op = Operation<Problem>;
   device::Device& device = planner.session()->device();
   Op::validate(problem, topology ? topology.statistics() : TopologyStatistics{});
@@ -110,14 +117,16 @@ std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Pr
 
 /// Context::plan for an operation with a mask.
 template <class Problem>
-std::shared_ptr<const PlanState> plan_masked(const Planner& planner, const Problem& problem, const Topology& topology, const PlanOptions& options) {
+std::shared_ptr<const PlanState> plan_masked(const Planner& planner, const Problem& problem, const Topology& topology,
+                                             const PlanOptions& options) {
   planner.require_usable(topology, options.stream, fmt::format("plan {}", Operation<Problem>::object));
   return plan_operation(planner, problem, topology, options);
 }
 
 /// A plan for another mask of the same shape. The problem is the old one except for strides that follow the mask.
 template <class Problem>
-std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Problem& problem, const Topology& topology) {
+std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Problem& problem,
+                                                  const Topology& topology) {
   using Op = Operation<Problem>;
   const Planner& planner = *old.planner;
   const auto anew = [&] { return plan_operation(planner, problem, topology, old.options); };
@@ -144,11 +153,14 @@ std::shared_ptr<const PlanState> rebind_operation(const PlanState& old, const Pr
 
 /// Requires that memory a call writes is its own. Byte ranges may meet if the elements interleave.
 template <class Problem>
-void require_own_memory(const PlanStateOf<Problem>& state, Pointers pointers, const WorkspaceOfCall& workspace, std::int64_t n) {
+void require_own_memory(const PlanStateOf<Problem>& state, Pointers pointers, const WorkspaceOfCall& workspace,
+                        std::int64_t n) {
   using Op = Operation<Problem>;
   if (!may_overlap(state.operands, pointers, workspace)) [[likely]]
     return;
-  require_apart(Op::object, Op::operands(state.problem, state.topology ? state.topology.statistics() : TopologyStatistics{}, n), pointers, workspace);
+  require_apart(Op::object,
+                Op::operands(state.problem, state.topology ? state.topology.statistics() : TopologyStatistics{}, n),
+                pointers, workspace);
 }
 
 /// Plan::execute: checks, binding and the launches. No lock, no allocation, no driver call but the launches.
@@ -157,7 +169,8 @@ void execute_operation(const PlanStateOf<Problem>& state, Stream stream, const t
   using Op = Operation<Problem>;
   typename Problem::Arguments call = arguments;
   const std::int64_t n = Op::size_of_call(state, call);
-  if constexpr (requires { Op::scale(state.problem); }) require_asked_scale(Op::object, Op::scale(state.problem), call.scale);
+  if constexpr (requires { Op::scale(state.problem); })
+    require_asked_scale(Op::object, Op::scale(state.problem), call.scale);
   const bool idle = state.choices.empty() || (serves_several_sizes<Problem> && n == 0);
   if (idle) return require_asked(Op::object, state.operands, Op::pointers(call));
   if constexpr (packs_values<Problem>) Op::take_packed(state, stream, call);
@@ -186,7 +199,8 @@ void Plan<Problem>::execute(Stream stream, const Arguments& arguments) const {
   const auto& state = plan::state_of<plan::PlanStateOf<Problem>>(*this, "execute", Op::object);
   state.session->device().require_here("execute", Op::object);
   at_boundary("execute", Op::object, [&] {
-    if constexpr (requires { typename Op::Composed; }) static_cast<const typename Op::Composed&>(state).execute(stream, arguments);
+    if constexpr (requires { typename Op::Composed; })
+      static_cast<const typename Op::Composed&>(state).execute(stream, arguments);
     else plan::execute_operation(state, stream, arguments);
   });
 }
@@ -200,14 +214,16 @@ Plan<Problem> Plan<Problem>::rebind(const Topology& topology) const
   return at_boundary("rebind", Op::object, [&] {
     state.planner->require_usable(topology, state.options.stream, fmt::format("rebind {}", Op::object));
     plan::require_same_shape(Op::object, state.topology, topology);
-    if constexpr (requires { typename Op::Composed; }) return Plan(static_cast<const typename Op::Composed&>(state).rebind(topology));
+    if constexpr (requires { typename Op::Composed; })
+      return Plan(static_cast<const typename Op::Composed&>(state).rebind(topology));
     else return Plan(plan::rebind_operation(state, state.problem, topology));
   });
 }
 
 template <class Problem>
 std::int64_t Plan<Problem>::saved_bytes() const
-  requires requires(const Problem& problem) { problem.saved; } || requires(const Problem& problem) { problem.forward.saved; }
+  requires requires(const Problem& problem) { problem.saved; } ||
+           requires(const Problem& problem) { problem.forward.saved; }
 {
   using Op = plan::Operation<Problem>;
   return plan::state_of<typename Op::Composed>(*this, "use", Op::object).saved_bytes;

@@ -29,7 +29,8 @@ void validate(const Options& options) {
   require_enumerator(verb, "WorkerOptions::first_run", options.worker.first_run, FirstRun::this_process);
   // Without any time every candidate would count as hung.
   if (!(options.worker.timeout_seconds > 0))
-    fail(ErrorCode::invalid_argument, "cannot {}: WorkerOptions::timeout_seconds = {} is no time", verb, options.worker.timeout_seconds);
+    fail(ErrorCode::invalid_argument, "cannot {}: WorkerOptions::timeout_seconds = {} is no time", verb,
+         options.worker.timeout_seconds);
 }
 
 void validate(const PlanOptions& options) {
@@ -37,7 +38,8 @@ void validate(const PlanOptions& options) {
   require_enumerator(verb, "PlanOptions::effort", options.effort, Effort::full);
   require_enumerator(verb, "PlanOptions::policy", options.policy, Policy::cold);
   if (!(options.budget_seconds >= 0))
-    fail(ErrorCode::invalid_argument, "cannot {}: PlanOptions::budget_seconds = {} is no time", verb, options.budget_seconds);
+    fail(ErrorCode::invalid_argument, "cannot {}: PlanOptions::budget_seconds = {} is no time", verb,
+         options.budget_seconds);
 }
 
 void validate(const LoadOptions& options, const std::string& what) {

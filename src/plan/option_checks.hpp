@@ -7,7 +7,8 @@
 
 namespace vostok::plan {
 
-/// Throws invalid_argument for an unknown enumerator, a negative number or an invalid time, naming the field and its value.
+/// Throws invalid_argument for an unknown enumerator, a negative number or an invalid time, naming the field and its
+/// value.
 void validate(const Options& options);
 void validate(const PlanOptions& options);
 /// `what` cannot be done: "load packed values".

@@ -18,11 +18,12 @@ namespace {
 constexpr const char* transposed_suffix = "/transposed";
 
 void pack_values(const ops::Queue& queue, Session& session, const PackedState& packed, const PackSource& source) {
-  ops::Launch launch = packed.kind.packing->pack_launch({.topology = packed.topology.state()->pointers(packed.kind.packing_needs()),
-                                                         .element = source.element,
-                                                         .value_stride = source.stride,
-                                                         .sets = packed.kind.sets,
-                                                         .multiprocessors = session.device().info().multiprocessors});
+  ops::Launch launch =
+      packed.kind.packing->pack_launch({.topology = packed.topology.state()->pointers(packed.kind.packing_needs()),
+                                        .element = source.element,
+                                        .value_stride = source.stride,
+                                        .sets = packed.kind.sets,
+                                        .multiprocessors = session.device().info().multiprocessors});
   launch.set_kernel(session.kernels().get(launch.request(), launch.shared_bytes())->kernel);
   const ops::Packing packing{.values = source.values, .packed = packed.memory()};
   launch.enqueue(session.device(), queue.stream(), &packing);
@@ -36,7 +37,8 @@ void copy_csr(const ops::Queue& queue, const PackedState& packed, const PackSour
   const IntegerType type = value_integer(source.element);
   for (std::int64_t set = 0; set < packed.kind.sets; ++set) {
     const auto* const from = static_cast<const char*>(source.values) + set * source.stride * size_of(source.element);
-    auto* const to = static_cast<char*>(packed.memory()) + set * ops::persistent_value_stride(nonzeros) * size_of(source.element);
+    auto* const to =
+        static_cast<char*>(packed.memory()) + set * ops::persistent_value_stride(nonzeros) * size_of(source.element);
     ops::gather(queue, from, type, nullptr, nonzeros, to, type);
   }
 }
@@ -45,11 +47,13 @@ void copy_csr(const ops::Queue& queue, const PackedState& packed, const PackSour
 void clear_gaps(const PackedState& packed, Stream stream) {
   if (packed.bytes() == 0) return;
   const std::int64_t set_bytes = packed.bytes() / packed.kind.sets;
-  const std::int64_t used = packed.kind.packing != nullptr ? packed.kind.packing->used_bytes(packed_form(packed.topology, packed.kind))
-                                                           : packed.topology.nonzeros() * size_of(packed.kind.element);
+  const std::int64_t used = packed.kind.packing != nullptr
+                                ? packed.kind.packing->used_bytes(packed_form(packed.topology, packed.kind))
+                                : packed.topology.nonzeros() * size_of(packed.kind.element);
   if (used == set_bytes) return;
   auto* const memory = static_cast<char*>(packed.memory());
-  for (std::int64_t set = 0; set < packed.bytes(); set += set_bytes) packed.session->device().fill(stream, memory + set + used, 0, set_bytes - used);
+  for (std::int64_t set = 0; set < packed.bytes(); set += set_bytes)
+    packed.session->device().fill(stream, memory + set + used, 0, set_bytes - used);
 }
 
 }  // namespace
@@ -83,17 +87,21 @@ ops::TopologyNeeds PackedKind::packing_needs() const {
 
 PackedKind packed_kind(const ops::SpmmQuery& query, const std::string& format) {
   PackedKind kind{.packing = ops::find_packed_format(format), .sets = ops::packed_sets(query)};
-  if (!format.empty() && kind.packing == nullptr) fail(ErrorCode::internal, "cannot pack values: \"{}\" names no format", format);
+  if (!format.empty() && kind.packing == nullptr)
+    fail(ErrorCode::internal, "cannot pack values: \"{}\" names no format", format);
   if (kind.packing != nullptr) kind.transposed = query.problem.sparse_transposed;
   else kind.element = query.problem.element;
   return kind;
 }
 
-ops::TopologyPointers packed_form(const Topology& topology, const PackedKind& kind) { return topology.state()->pointers(kind.needs()); }
+ops::TopologyPointers packed_form(const Topology& topology, const PackedKind& kind) {
+  return topology.state()->pointers(kind.needs());
+}
 
 std::int64_t packed_bytes(const Topology& topology, const PackedKind& kind) {
   constexpr const char* what = "bytes of packed values";
-  if (kind.packing != nullptr) return checked_multiply(kind.sets, kind.packing->set_bytes(packed_form(topology, kind)), what);
+  if (kind.packing != nullptr)
+    return checked_multiply(kind.sets, kind.packing->set_bytes(packed_form(topology, kind)), what);
   return checked_multiply(kind.sets, ops::persistent_value_stride(topology.nonzeros()) * size_of(kind.element), what);
 }
 
@@ -108,7 +116,8 @@ PackingKernel packing_kernel(const PackedKind& kind, Dtype element) {
 }
 
 void prepare_packing(Session& session, const PackedKind& kind, Dtype element) {
-  // The kernel that copies values in CSR order is compiled on first use; only a device that never runs it compiles it here.
+  // The kernel that copies values in CSR order is compiled on first use; only a device that never runs it compiles it
+  // here.
   if (kind.packing == nullptr && !session.device().only_compiles()) return;
   const PackingKernel kernel = packing_kernel(kind, element);
   try {
@@ -120,20 +129,25 @@ void prepare_packing(Session& session, const PackedKind& kind, Dtype element) {
 
 void require_memory(const device::Device& device, const PackedMemory& memory, std::int64_t bytes, const char* what) {
   constexpr std::uintptr_t alignment = 256;
-  if (memory.bytes < bytes) fail(ErrorCode::invalid_argument, "cannot {}: the memory has {} bytes, and {} are needed", what, memory.bytes, bytes);
+  if (memory.bytes < bytes)
+    fail(ErrorCode::invalid_argument, "cannot {}: the memory has {} bytes, and {} are needed", what, memory.bytes,
+         bytes);
   if (bytes == 0) return;
-  if (memory.data == nullptr) fail(ErrorCode::invalid_argument, "cannot {}: the memory is null, and {} bytes are needed", what, bytes);
+  if (memory.data == nullptr)
+    fail(ErrorCode::invalid_argument, "cannot {}: the memory is null, and {} bytes are needed", what, bytes);
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data);
   if (const std::uintptr_t lowest = address & (~address + 1); lowest < alignment)
-    fail(ErrorCode::misaligned_pointer, "cannot {}: the memory is aligned to {} bytes, and must be to {}", what, lowest, alignment);
+    fail(ErrorCode::misaligned_pointer, "cannot {}: the memory is aligned to {} bytes, and must be to {}", what, lowest,
+         alignment);
   if (device.info().gpu && !device.is_device_pointer(memory.data))
-    fail(ErrorCode::invalid_argument, "cannot {}: the memory lies on the host, and kernels of a GPU read it; load_packed copies", what);
+    fail(ErrorCode::invalid_argument,
+         "cannot {}: the memory lies on the host, and kernels of a GPU read it; load_packed copies", what);
 }
 
 PackedValues empty_packed(const Topology& topology, const PackedKind& kind, const PackedMemory* memory) {
   const std::int64_t bytes = packed_bytes(topology, kind);
-  auto state =
-      memory != nullptr ? std::make_shared<PackedState>(topology, kind, bytes, *memory) : std::make_shared<PackedState>(topology, kind, bytes);
+  auto state = memory != nullptr ? std::make_shared<PackedState>(topology, kind, bytes, *memory)
+                                 : std::make_shared<PackedState>(topology, kind, bytes);
   const void* const data = state->memory();
   return {std::move(state), data};
 }
@@ -146,7 +160,8 @@ void queue_packing(const PackedState& packed, const PackSource& source, Stream s
   else copy_csr(queue, packed, source);
 }
 
-PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream, const PackedMemory* memory) {
+PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream,
+                  const PackedMemory* memory) {
   const device::Device& device = topology.state()->session()->device();
   const auto held = kind.packing != nullptr ? topology.state()->hold(kind.packing_needs()) : nullptr;
   if (memory != nullptr) require_memory(device, *memory, packed_bytes(topology, kind), "pack values");
@@ -168,7 +183,12 @@ PackedState::PackedState(Topology of, const plan::PackedKind& as, std::int64_t b
 }
 
 PackedState::PackedState(Topology of, const plan::PackedKind& as, std::int64_t bytes, const PackedMemory& memory)
-    : session(of.state()->session()), topology(std::move(of)), kind(as), owner_(memory.owner), data_(memory.data), bytes_(bytes) {}
+    : session(of.state()->session()),
+      topology(std::move(of)),
+      kind(as),
+      owner_(memory.owner),
+      data_(memory.data),
+      bytes_(bytes) {}
 
 PackedState::~PackedState() { session->release(memory_.release(), used_); }
 

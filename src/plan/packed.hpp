@@ -38,7 +38,8 @@ void queue_packing(const PackedState& packed, const PackSource& source, Stream s
 /// Packs on the library's own stream, after the work queued so far on `stream`; complete on return. `memory`: the
 /// caller's, to pack into, or null. Bytes that packing does not write are zeroed, so that equal values give equal
 /// bytes. Errors: out_of_memory, no_compiler, missing_kernel, as require_memory.
-PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream, const PackedMemory* memory = nullptr);
+PackedValues pack(const Topology& topology, const PackedKind& kind, const PackSource& source, Stream stream,
+                  const PackedMemory* memory = nullptr);
 
 /// The kernel that pack() runs.
 struct PackingKernel {
@@ -47,7 +48,8 @@ struct PackingKernel {
 };
 PackingKernel packing_kernel(const PackedKind& kind, Dtype element);
 
-/// Loads the kernel of pack(), so that pack() need not compile. If compiling is forbidden and nothing is stored, pack() reports it.
+/// Loads the kernel of pack(), so that pack() need not compile. If compiling is forbidden and nothing is stored, pack()
+/// reports it.
 void prepare_packing(Session& session, const PackedKind& kind, Dtype element);
 
 /// Allocated but unwritten. `memory`: the caller's, to lie in, which keeps its content.

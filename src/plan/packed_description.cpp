@@ -19,8 +19,11 @@ PackedKind kind_of(const FieldMap& description, const std::string& name) {
   const auto sets = description.find("sets");
   auto kind = format != description.end() ? PackedKind::parse(format->second) : std::nullopt;
   const auto count = number_in(description, "sets");
-  if (!kind) fail_broken(name, fmt::format("this library does not know their format \"{}\"", format != description.end() ? format->second : ""));
-  if (!count) fail_broken(name, fmt::format("they are said to be \"{}\" sets", sets != description.end() ? sets->second : ""));
+  if (!kind)
+    fail_broken(name, fmt::format("this library does not know their format \"{}\"",
+                                  format != description.end() ? format->second : ""));
+  if (!count)
+    fail_broken(name, fmt::format("they are said to be \"{}\" sets", sets != description.end() ? sets->second : ""));
   kind->sets = *count;
   return *kind;
 }

@@ -23,7 +23,8 @@ std::vector<std::byte> values_of(const PackedState& packed) {
 }
 
 std::vector<std::byte> head_of(const PackedState& packed, std::span<const std::byte> values) {
-  const sparse::CodedStructure& structure = packed.topology.state()->coded_structure();  // must come first: it also computes the digest
+  const sparse::CodedStructure& structure =
+      packed.topology.state()->coded_structure();  // must come first: it also computes the digest
   return write_head(describe_packed(packed.topology, packed.kind), structure, values);
 }
 
@@ -56,7 +57,8 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 namespace {
 
 /// Runs `save` for a handle that is not empty and belongs to this process.
-std::vector<std::byte> saved_by(const std::shared_ptr<const PackedState>& state, std::vector<std::byte> (*save)(const PackedState&)) {
+std::vector<std::byte> saved_by(const std::shared_ptr<const PackedState>& state,
+                                std::vector<std::byte> (*save)(const PackedState&)) {
   if (!state) fail(ErrorCode::invalid_argument, "cannot save packed values: the handle is empty");
   state->session->device().require_here("save packed values");
   return at_boundary("save", "packed values", [&] { return save(*state); });

@@ -36,7 +36,9 @@ struct Prefix {
 };
 static_assert(sizeof(Prefix) == 88 && std::is_trivially_copyable_v<Prefix>);
 
-std::string_view text_of(std::span<const std::byte> bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 Prefix read_prefix(std::span<const std::byte> front, std::uint64_t all_bytes, const std::string& name) {
   Prefix prefix;
@@ -45,9 +47,11 @@ Prefix read_prefix(std::span<const std::byte> front, std::uint64_t all_bytes, co
   if (front.size() < sizeof(Prefix)) fail_broken(name, "it was cut short");
   std::memcpy(&prefix, front.data(), sizeof(Prefix));
   if (prefix.version < oldest_version || prefix.version > newest_version)
-    fail_broken(name, fmt::format("it has version {}, and this library reads versions {} to {}", prefix.version, oldest_version, newest_version));
+    fail_broken(name, fmt::format("it has version {}, and this library reads versions {} to {}", prefix.version,
+                                  oldest_version, newest_version));
   const std::uint64_t rest = all_bytes - sizeof(Prefix);
-  if (prefix.description_bytes > rest || prefix.value_bytes > rest - prefix.description_bytes) fail_broken(name, "it was cut short");
+  if (prefix.description_bytes > rest || prefix.value_bytes > rest - prefix.description_bytes)
+    fail_broken(name, "it was cut short");
   if (prefix.description_bytes > most_description_bytes) fail_broken(name, "its description is not understood");
   return prefix;
 }
@@ -71,7 +75,9 @@ void read_sizes(PackedHead& head, std::uint64_t all_bytes, const std::string& na
 
 }  // namespace
 
-void fail_broken(const std::string& name, const std::string& why) { fail(ErrorCode::io_failure, "cannot load packed values from {}: {}", name, why); }
+void fail_broken(const std::string& name, const std::string& why) {
+  fail(ErrorCode::io_failure, "cannot load packed values from {}: {}", name, why);
+}
 
 std::size_t most_front_bytes() { return sizeof(Prefix) + most_description_bytes; }
 
@@ -104,7 +110,8 @@ std::optional<std::int64_t> number_in(const FieldMap& description, const char* f
   return number;
 }
 
-std::string digest_of(const PackedHead& head, std::span<const std::byte> head_bytes, std::span<const std::byte> values) {
+std::string digest_of(const PackedHead& head, std::span<const std::byte> head_bytes,
+                      std::span<const std::byte> values) {
   Digest digest;
   digest.add(std::int64_t{head.version}).add(text_of(head_bytes.subspan(sizeof(Prefix), head.description_bytes)));
   if (head.version > 1) digest.add(text_of(head_bytes.subspan(sizeof(Prefix) + head.description_bytes)));
@@ -116,13 +123,17 @@ std::span<const std::byte> coded_structure_of(const PackedHead& head, std::span<
 }
 
 sparse::Csr structure_of(const PackedHead& head, std::span<const std::byte> head_bytes, const std::string& name) {
-  if (head.version == 1) fail_broken(name, "no structure was saved with them (version 1), and no topology is given that has it");
-  const std::string coding = head.description.contains(coding_field) ? head.description.at(coding_field) : std::string();
-  if (!sparse::knows_coding(coding)) fail_broken(name, fmt::format("this library does not know the coding \"{}\" of their structure", coding));
+  if (head.version == 1)
+    fail_broken(name, "no structure was saved with them (version 1), and no topology is given that has it");
+  const std::string coding =
+      head.description.contains(coding_field) ? head.description.at(coding_field) : std::string();
+  if (!sparse::knows_coding(coding))
+    fail_broken(name, fmt::format("this library does not know the coding \"{}\" of their structure", coding));
   const auto rows = number_in(head.description, "rows"), cols = number_in(head.description, "cols"),
              nonzeros = number_in(head.description, "nonzeros");
-  auto structure =
-      rows && cols && nonzeros ? sparse::decode_structure(*rows, *cols, *nonzeros, coding, coded_structure_of(head, head_bytes)) : std::nullopt;
+  auto structure = rows && cols && nonzeros
+                       ? sparse::decode_structure(*rows, *cols, *nonzeros, coding, coded_structure_of(head, head_bytes))
+                       : std::nullopt;
   if (!structure) fail_broken(name, "their structure is not one of the sizes that it is said to have");
   const auto named = head.description.find("structure");
   if (named == head.description.end() || named->second != digest_of_structure(*structure))
@@ -130,7 +141,8 @@ sparse::Csr structure_of(const PackedHead& head, std::span<const std::byte> head
   return *std::move(structure);
 }
 
-std::vector<std::byte> write_head(FieldMap description, const sparse::CodedStructure& structure, std::span<const std::byte> values) {
+std::vector<std::byte> write_head(FieldMap description, const sparse::CodedStructure& structure,
+                                  std::span<const std::byte> values) {
   description[coding_field] = structure.coding;
   description[coded_bytes_field] = std::to_string(structure.bytes.size());
   const std::string text = to_text(description);
@@ -139,8 +151,10 @@ std::vector<std::byte> write_head(FieldMap description, const sparse::CodedStruc
   std::vector<std::byte> bytes(static_cast<std::size_t>(round_up(written, head_multiple)));
   std::byte* const behind_prefix = bytes.data() + sizeof(Prefix);
   const auto text_bytes = std::as_bytes(std::span(text));
-  std::copy(structure.bytes.begin(), structure.bytes.end(), std::copy(text_bytes.begin(), text_bytes.end(), behind_prefix));
-  const std::string digest = digest_of({.version = prefix.version, .description_bytes = prefix.description_bytes}, bytes, values);
+  std::copy(structure.bytes.begin(), structure.bytes.end(),
+            std::copy(text_bytes.begin(), text_bytes.end(), behind_prefix));
+  const std::string digest =
+      digest_of({.version = prefix.version, .description_bytes = prefix.description_bytes}, bytes, values);
   std::copy(digest.begin(), digest.end(), prefix.digest.begin());
   std::memcpy(bytes.data(), &prefix, sizeof(Prefix));
   return bytes;

@@ -45,7 +45,8 @@ sparse::Csr structure_of(const PackedHead& head, std::span<const std::byte> head
 std::span<const std::byte> coded_structure_of(const PackedHead& head, std::span<const std::byte> head_bytes);
 
 /// The head of these values.
-std::vector<std::byte> write_head(FieldMap description, const sparse::CodedStructure& structure, std::span<const std::byte> values);
+std::vector<std::byte> write_head(FieldMap description, const sparse::CodedStructure& structure,
+                                  std::span<const std::byte> values);
 
 [[noreturn]] void fail_broken(const std::string& name, const std::string& why);
 

@@ -25,7 +25,8 @@ struct SavedBytes {
 };
 
 /// Compares sizes before anything is allocated for them.
-void require_size(const Topology& topology, const PackedKind& kind, std::uint64_t value_bytes, const std::string& name) {
+void require_size(const Topology& topology, const PackedKind& kind, std::uint64_t value_bytes,
+                  const std::string& name) {
   const auto sets = static_cast<std::uint64_t>(kind.sets);
   const std::uint64_t least_set_bytes = static_cast<std::uint64_t>(topology.nonzeros()) * size_of(Dtype::f16);
   PackedKind one = kind;
@@ -33,7 +34,9 @@ void require_size(const Topology& topology, const PackedKind& kind, std::uint64_
   const bool fits = sets == 0 ? value_bytes == 0
                               : value_bytes % sets == 0 && value_bytes / sets >= least_set_bytes &&
                                     value_bytes / sets == static_cast<std::uint64_t>(packed_bytes(topology, one));
-  if (!fits) fail_broken(name, fmt::format("{} bytes of values are not {} sets of what their format has for the topology", value_bytes, sets));
+  if (!fits)
+    fail_broken(name, fmt::format("{} bytes of values are not {} sets of what their format has for the topology",
+                                  value_bytes, sets));
 }
 
 /// The kind described by this head, checked against the topology.
@@ -41,20 +44,22 @@ PackedKind checked_kind(const Topology& topology, const PackedHead& head, const 
   const PackedKind kind = kind_of(head.description, name);
   for (const auto& [field, value] : describe_packed(topology, kind))
     if (const auto found = head.description.find(field); found == head.description.end() || found->second != value)
-      fail(ErrorCode::format_mismatch, "cannot load packed values from {}: their {} is {}, and the topology's {}", name, field,
-           found == head.description.end() ? "missing" : found->second, value);
+      fail(ErrorCode::format_mismatch, "cannot load packed values from {}: their {} is {}, and the topology's {}", name,
+           field, found == head.description.end() ? "missing" : found->second, value);
   require_size(topology, kind, head.value_bytes, name);
   return kind;
 }
 
 /// Requires that the bytes kernels use to find their way are the topology's.
-void require_structure(const Topology& topology, const PackedKind& kind, std::span<const std::byte> values, const std::string& name) {
+void require_structure(const Topology& topology, const PackedKind& kind, std::span<const std::byte> values,
+                       const std::string& name) {
   if (kind.packing == nullptr || values.empty()) return;
   const PackedProbe probe(topology, kind);
   const std::size_t set_bytes = values.size() / static_cast<std::size_t>(kind.sets);
   for (std::size_t set = 0; set < values.size(); set += set_bytes)
     if (const auto place = probe.first_foreign(values.subspan(set, set_bytes)))
-      fail_broken(name, fmt::format("byte {} of set {} places values where the topology has none", *place, set / set_bytes));
+      fail_broken(name,
+                  fmt::format("byte {} of set {} places values where the topology has none", *place, set / set_bytes));
 }
 
 /// Limits the columns of a transpose: it takes memory for each, but the saved structure need not have a byte for each.
@@ -70,8 +75,8 @@ Topology made_topology(const SessionPointer& session, const SavedBytes& saved, c
   require_columns(saved, structure, name);
   const auto coded = coded_structure_of(saved.head, saved.head_bytes);
   auto state = std::make_shared<TopologyState>(session, structure.view(), nullptr);
-  state->note_structure(saved.head.description.at("structure"),
-                        {.coding = saved.head.description.at("coding"), .bytes = std::vector(coded.begin(), coded.end())});
+  state->note_structure(saved.head.description.at("structure"), {.coding = saved.head.description.at("coding"),
+                                                                 .bytes = std::vector(coded.begin(), coded.end())});
   return Topology(std::move(state));
 }
 
@@ -84,23 +89,26 @@ void keep_only(const Topology& topology, const PackedKind& kind, Keep keep) {
 }
 
 /// `in_place`: the caller's memory that already holds the values, or null.
-PackedValues load_saved(const SessionPointer& session, const SavedBytes& saved, const LoadOptions& options, const std::string& name,
-                        const PackedMemory* in_place) {
-  if (digest_of(saved.head, saved.head_bytes, saved.values) != saved.head.digest) fail_broken(name, "its digest does not match");
+PackedValues load_saved(const SessionPointer& session, const SavedBytes& saved, const LoadOptions& options,
+                        const std::string& name, const PackedMemory* in_place) {
+  if (digest_of(saved.head, saved.head_bytes, saved.values) != saved.head.digest)
+    fail_broken(name, "its digest does not match");
   const Topology topology = options.topology ? options.topology : made_topology(session, saved, name);
   const PackedKind kind = checked_kind(topology, saved.head, name);
   require_structure(topology, kind, saved.values, name);
   PackedValues packed = empty_packed(topology, kind, in_place);
-  if (in_place == nullptr && !saved.values.empty()) session->device().copy_to_device(packed.state()->memory(), saved.values.data(), packed.bytes());
+  if (in_place == nullptr && !saved.values.empty())
+    session->device().copy_to_device(packed.state()->memory(), saved.values.data(), packed.bytes());
   if (!options.topology) keep_only(topology, kind, options.keep);
   return packed;
 }
 
 /// Loads from the whole saved bytes.
-PackedValues load_bytes(const SessionPointer& session, std::span<const std::byte> bytes, const LoadOptions& options, const std::string& name,
-                        const PackedMemory* in_place = nullptr) {
+PackedValues load_bytes(const SessionPointer& session, std::span<const std::byte> bytes, const LoadOptions& options,
+                        const std::string& name, const PackedMemory* in_place = nullptr) {
   const PackedHead head = read_head(bytes, bytes.size(), name);
-  return load_saved(session, {.head = head, .head_bytes = bytes.first(head.bytes), .values = bytes.subspan(head.bytes)}, options, name, in_place);
+  return load_saved(session, {.head = head, .head_bytes = bytes.first(head.bytes), .values = bytes.subspan(head.bytes)},
+                    options, name, in_place);
 }
 
 /// Runs `load()`; out_of_memory names the file.
@@ -132,7 +140,8 @@ std::vector<std::byte> read_memory(Session& session, const void* data, std::uint
 
 }  // namespace
 
-PackedValues load_packed(const SessionPointer& session, std::span<const std::byte> bytes, const LoadOptions& options, const std::string& name) {
+PackedValues load_packed(const SessionPointer& session, std::span<const std::byte> bytes, const LoadOptions& options,
+                         const std::string& name) {
   return naming_file(name, [&] { return load_bytes(session, bytes, options, name); });
 }
 
@@ -148,8 +157,8 @@ PackedValues load_packed(const SessionPointer& session, const std::filesystem::p
   });
 }
 
-PackedValues adopt_packed(const SessionPointer& session, std::span<const std::byte> head_bytes, const PackedMemory& values,
-                          const LoadOptions& options) {
+PackedValues adopt_packed(const SessionPointer& session, std::span<const std::byte> head_bytes,
+                          const PackedMemory& values, const LoadOptions& options) {
   const std::string name = "memory";
   return naming_file(name, [&] {
     const PackedHead head = read_head_alone(head_bytes, name);
@@ -163,10 +172,12 @@ PackedValues adopt_packed(const SessionPointer& session, const PackedMemory& sav
   const std::string name = "memory";
   return naming_file(name, [&] {
     require_memory(session->device(), saved, std::max<std::int64_t>(saved.bytes, 1), adopting);
-    const std::vector<std::byte> copy = read_memory(*session, saved.data, static_cast<std::uint64_t>(saved.bytes), options.stream);
+    const std::vector<std::byte> copy =
+        read_memory(*session, saved.data, static_cast<std::uint64_t>(saved.bytes), options.stream);
     const PackedHead head = read_head(copy, copy.size(), name);
-    const PackedMemory values{
-        .data = static_cast<std::byte*>(saved.data) + head.bytes, .bytes = static_cast<std::int64_t>(head.value_bytes), .owner = saved.owner};
+    const PackedMemory values{.data = static_cast<std::byte*>(saved.data) + head.bytes,
+                              .bytes = static_cast<std::int64_t>(head.value_bytes),
+                              .owner = saved.owner};
     require_memory(session->device(), values, values.bytes, adopting);  // for version 1, which did not align the values
     return load_bytes(session, copy, options, name, &values);
   });

@@ -36,7 +36,9 @@ struct PlanState {
 
   virtual Explanation explain(Detail detail) const;
   /// The choice that family() and config() report; null if there is nothing to compute.
-  virtual const plan::Choice* main_choice() const { return choices.empty() ? nullptr : &choice_for(choices.back().query->n.most); }
+  virtual const plan::Choice* main_choice() const {
+    return choices.empty() ? nullptr : &choice_for(choices.back().query->n.most);
+  }
 
   /// The first that serves n; there is one.
   const plan::Choice& choice_for(std::int64_t n) const {
@@ -47,12 +49,13 @@ struct PlanState {
 
   std::shared_ptr<const plan::Planner> planner;
   std::shared_ptr<plan::Session> session;
-  Topology topology;                            ///< empty for operations without one
-  PlanOptions options;                          ///< as the user gave them: rebind plans anew with these
-  std::vector<plan::Choice> choices;            ///< by ascending n.most; empty: nothing to compute
-  std::vector<plan::Operand> operands;          ///< the arguments of `execute`, for the largest n
-  std::int64_t workspace_bytes = 0;             ///< the largest of the choices'
-  std::optional<plan::PackedKind> packed = {};  ///< the kind that `.packed` of execute must have; nothing if values are passed as they are
+  Topology topology;                    ///< empty for operations without one
+  PlanOptions options;                  ///< as the user gave them: rebind plans anew with these
+  std::vector<plan::Choice> choices;    ///< by ascending n.most; empty: nothing to compute
+  std::vector<plan::Operand> operands;  ///< the arguments of `execute`, for the largest n
+  std::int64_t workspace_bytes = 0;     ///< the largest of the choices'
+  std::optional<plan::PackedKind> packed =
+      {};  ///< the kind that `.packed` of execute must have; nothing if values are passed as they are
 };
 
 namespace plan {

@@ -19,8 +19,8 @@ namespace {
 std::string describe_match(const ops::Query& query, const WinnerMatch& match) {
   const std::string without = match.plain ? fmt::format("for the same problem without {}, ", words_beside(query)) : "";
   if (match.distance == 0) return fmt::format("{}on {}", without, match.device.name);
-  return fmt::format("{}at distance {:.2f}: m {} k {} n {} nonzeros {} on {}", without, match.distance, match.features.m, match.features.k,
-                     match.features.n, match.features.nonzeros, match.device.name);
+  return fmt::format("{}at distance {:.2f}: m {} k {} n {} nonzeros {} on {}", without, match.distance,
+                     match.features.m, match.features.k, match.features.n, match.features.nonzeros, match.device.name);
 }
 
 ops::TopologyPointers pointers_of(const Topology& topology, const ops::TopologyNeeds& needs) {
@@ -28,7 +28,8 @@ ops::TopologyPointers pointers_of(const Topology& topology, const ops::TopologyN
   return topology.state()->pointers(needs);
 }
 
-/// Whether another choice may work although this kernel failed. Without a compiler, its kernels may still be in a code layer.
+/// Whether another choice may work although this kernel failed. Without a compiler, its kernels may still be in a code
+/// layer.
 bool is_of_one_kernel(ErrorCode code) {
   return code == ErrorCode::compile_failed || code == ErrorCode::missing_kernel || code == ErrorCode::device_failure ||
          code == ErrorCode::no_compiler;
@@ -39,17 +40,20 @@ bool is_of_one_kernel(ErrorCode code) {
 void Planner::require_usable(const Topology& topology, Stream stream, const std::string& what) const {
   session_->require_no_capture(stream, what);
   if (!topology) fail(ErrorCode::invalid_argument, "cannot {}: the topology handle is empty", what);
-  if (topology.state()->session().get() != session_.get()) fail(ErrorCode::wrong_device, "cannot {}: the topology belongs to another context", what);
+  if (topology.state()->session().get() != session_.get())
+    fail(ErrorCode::wrong_device, "cannot {}: the topology belongs to another context", what);
 }
 
-Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision, const Topology& topology) const {
+Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision,
+                            const Topology& topology) const {
   const ops::Family& family = *decision->family;
   Choice choice{.query = std::move(query), .decision = std::move(decision), .launches = {}};
   const FieldMap& config = choice.decision->config;
   const ops::TopologyNeeds needs = family.needs(*choice.query, config);
   if (topology) choice.source = topology.state()->hold(needs);
   choice.launches = family.launches(*choice.query, config, pointers_of(topology, needs));
-  for (std::size_t i = 0; i < choice.launches.size(); ++i) choice.launches[i].set_kernel(choice.decision->kernels[i]->kernel);
+  for (std::size_t i = 0; i < choice.launches.size(); ++i)
+    choice.launches[i].set_kernel(choice.decision->kernels[i]->kernel);
   choice.workspace_bytes = round_up(family.workspace_bytes(*choice.query, config), workspace_alignment_bytes);
   return choice;
 }
@@ -58,15 +62,20 @@ TopologyStatistics Planner::statistics(const Topology& topology, bool transposed
   return topology ? topology.state()->statistics(transposed) : TopologyStatistics{};
 }
 
-Choice Planner::choose(const Task& task, const PlanOptions& options) const { return make_choice(task.query, decide(task, options), task.topology); }
+Choice Planner::choose(const Task& task, const PlanOptions& options) const {
+  return make_choice(task.query, decide(task, options), task.topology);
+}
 
-std::vector<std::shared_ptr<const Decision>> Planner::decide_each(std::vector<Task>& tasks, const PlanOptions& options) const {
+std::vector<std::shared_ptr<const Decision>> Planner::decide_each(std::vector<Task>& tasks,
+                                                                  const PlanOptions& options) const {
   PlanOptions share = options;
   if (!tasks.empty()) share.budget_seconds /= static_cast<double>(tasks.size());
   if (!tasks.empty() && !options.packed_format.empty() && !tasks.front().packing)
     fail(ErrorCode::invalid_argument,
-         "cannot plan: PlanOptions::packed_format is for problems whose values are packed once (value_lifetime = persistent)");
-  if (!tasks.empty() && tasks.front().packing && (tasks.size() > 1 || !options.packed_format.empty())) return decide_alike(tasks, share);
+         "cannot plan: PlanOptions::packed_format is for problems whose values are packed once (value_lifetime = "
+         "persistent)");
+  if (!tasks.empty() && tasks.front().packing && (tasks.size() > 1 || !options.packed_format.empty()))
+    return decide_alike(tasks, share);
   std::vector<std::shared_ptr<const Decision>> decisions;
   decisions.reserve(tasks.size());
   for (const Task& task : tasks) decisions.push_back(decide(task, share));
@@ -77,11 +86,13 @@ std::vector<Choice> Planner::choose_all(std::vector<Task> tasks, const PlanOptio
   std::vector<std::shared_ptr<const Decision>> decisions = decide_each(tasks, options);
   std::vector<Choice> choices;
   choices.reserve(tasks.size());
-  for (std::size_t i = 0; i < tasks.size(); ++i) choices.push_back(make_choice(tasks[i].query, std::move(decisions[i]), tasks[i].topology));
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    choices.push_back(make_choice(tasks[i].query, std::move(decisions[i]), tasks[i].topology));
   return choices;
 }
 
-std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<Task>& tasks, const PlanOptions& options) const {
+std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<Task>& tasks,
+                                                                   const PlanOptions& options) const {
   std::vector<std::shared_ptr<const Decision>> decisions;
   decisions.reserve(tasks.size());
   for (const Task& task : tasks) decisions.push_back(decide(task, options));
@@ -95,11 +106,13 @@ std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<T
   return decisions;
 }
 
-std::optional<Choice> Planner::rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const {
+std::optional<Choice> Planner::rebind(const Choice& old, std::shared_ptr<const ops::Query> query,
+                                      const Topology& topology) const {
   const ops::Family& family = *old.decision->family;
   const FieldMap& config = old.decision->config;
   // The kernels' template arguments must not have changed with the mask (the longest row can change them).
-  if (declined(family, *query) || forbidden(family, *query, config, session_->max_workspace_bytes())) return std::nullopt;
+  if (declined(family, *query) || forbidden(family, *query, config, session_->max_workspace_bytes()))
+    return std::nullopt;
   const std::vector<ops::Launch> launches = family.launches(*query, config, {});
   if (launches.size() != old.decision->expressions.size()) return std::nullopt;
   for (std::size_t i = 0; i < launches.size(); ++i)
@@ -127,7 +140,8 @@ Decision Planner::decide_once(const Task& task, const PlanOptions& options) cons
     case Effort::cached: {
       auto found = stored(task, std::nullopt);
       const bool of_another_model = found && found->provenance == Provenance::nearest_device;
-      if (of_another_model && session_->options().check_shipped) return checked(*session_, task, *std::move(found), heuristic(task, {}));
+      if (of_another_model && session_->options().check_shipped)
+        return checked(*session_, task, *std::move(found), heuristic(task, {}));
       if (found) return *std::move(found);
       return heuristic(task, "no tuned choice is stored for this problem or one near it");
     }
@@ -143,16 +157,21 @@ Decision Planner::decide_once(const Task& task, const PlanOptions& options) cons
 
 /// Jobs for everything that a plan of this decision needs besides the first launch's kernel: the other kernels,
 /// packing, and the topology's forms.
-std::vector<Beside::Job> Planner::other_kernels(const Task& task, const Decision& decision, const std::vector<ops::Launch>& launches) const {
+std::vector<Beside::Job> Planner::other_kernels(const Task& task, const Decision& decision,
+                                                const std::vector<ops::Launch>& launches) const {
   std::vector<Beside::Job> jobs;
   for (std::size_t i = 1; i < launches.size(); ++i)
-    jobs.emplace_back([this, &launch = launches[i]] { session_->kernels().get(launch.request(), launch.shared_bytes()); });
+    jobs.emplace_back(
+        [this, &launch = launches[i]] { session_->kernels().get(launch.request(), launch.shared_bytes()); });
   // If the topology has released what this config would read, a choice of another format may replace it.
   const ops::TopologyNeeds needs = decision.family->needs(*task.query, decision.config);
-  if (task.topology && task.topology.state()->serves(needs)) jobs.emplace_back([&task, needs] { pointers_of(task.topology, needs); });
+  if (task.topology && task.topology.state()->serves(needs))
+    jobs.emplace_back([&task, needs] { pointers_of(task.topology, needs); });
   const std::string format = decision.family->packed_format(*task.query, decision.config);
   if (task.packing && !format.empty()) {
-    jobs.emplace_back([this, kernel = task.packing->kernel(format)] { session_->kernels().get(kernel.request, kernel.shared_bytes); });
+    jobs.emplace_back([this, kernel = task.packing->kernel(format)] {
+      session_->kernels().get(kernel.request, kernel.shared_bytes);
+    });
   }
   return jobs;
 }
@@ -173,25 +192,32 @@ Decision Planner::with_kernels(const Task& task, Decision decision) const {
 /// The decision of a stored row; nothing if today's rules forbid it.
 std::optional<Decision> Planner::from_match(const ops::Query& query, const WinnerMatch& match) const {
   const ops::Family* family = ops::find_family(query.operation, match.winner.family);
-  if (family == nullptr || declined(*family, query) || forbidden(*family, query, match.winner.config, session_->max_workspace_bytes()))
+  if (family == nullptr || declined(*family, query) ||
+      forbidden(*family, query, match.winner.config, session_->max_workspace_bytes()))
     return std::nullopt;
-  Decision decision{.family = family, .config = match.winner.config, .provenance = match.provenance, .note = describe_match(query, match)};
+  Decision decision{.family = family,
+                    .config = match.winner.config,
+                    .provenance = match.provenance,
+                    .note = describe_match(query, match)};
   if (match.distance == 0 && !match.plain) {
     decision.median_us = match.winner.median_us;
-    if (match.winner.default_median_us) decision.speedup_over_default = *match.winner.default_median_us / match.winner.median_us;
+    if (match.winner.default_median_us)
+      decision.speedup_over_default = *match.winner.default_median_us / match.winner.median_us;
   }
   return decision;
 }
 
-/// Drops neighbours that the cost models find too slow. A neighbour's row does not tell whether its mask had runs of columns as
-/// this one does, and a choice for the one kind can be several times as slow on the other. Nor does it tell whether a config sized
-/// for another density and n holds this problem: 1.7 times the time was measured if it does not. Nine choices that the models
-/// found 1.2 to 1.35 times as slow as their own were measured, and took 1.12 times as long in the mean. For a near neighbour the
-/// measurement counts for more. The models are asked once for all neighbours, since that takes longer than the look-up.
+/// Drops neighbours that the cost models find too slow. A neighbour's row does not tell whether its mask had runs of
+/// columns as this one does, and a choice for the one kind can be several times as slow on the other. Nor does it tell
+/// whether a config sized for another density and n holds this problem: 1.7 times the time was measured if it does not.
+/// Nine choices that the models found 1.2 to 1.35 times as slow as their own were measured, and took 1.12 times as long
+/// in the mean. For a near neighbour the measurement counts for more. The models are asked once for all neighbours,
+/// since that takes longer than the look-up.
 std::vector<WinnerMatch> Planner::without_misplaced(const ops::Query& query, std::vector<WinnerMatch> matches) const {
   constexpr double near = 0.1;  // a seventh more or fewer nonzeros
   const auto allowed = [](const WinnerMatch& match) { return match.distance <= near ? 1.5 : 1.2; };
-  if (std::none_of(matches.begin(), matches.end(), [](const WinnerMatch& match) { return match.distance > 0; })) return matches;
+  if (std::none_of(matches.begin(), matches.end(), [](const WinnerMatch& match) { return match.distance > 0; }))
+    return matches;
   std::string reasons;
   const auto best = plan::cheapest(query, session_->max_workspace_bytes(), reasons);
   if (!best) return matches;
@@ -222,7 +248,8 @@ std::optional<Decision> Planner::loaded(const Task& task, Decision decision) con
 }
 
 /// The first match that a plan can use.
-std::optional<Decision> Planner::first_usable(const Task& task, const std::vector<WinnerMatch>& matches, std::optional<Effort> at_least) const {
+std::optional<Decision> Planner::first_usable(const Task& task, const std::vector<WinnerMatch>& matches,
+                                              std::optional<Effort> at_least) const {
   for (const WinnerMatch& match : matches) {
     const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0 && !match.plain;
     if (at_least && (!measured_here || match.winner.effort < *at_least)) continue;
@@ -253,7 +280,8 @@ std::vector<Decision> Planner::admitted(const ops::Query& query) const {
   const ProblemKey key = problem_key(query);
   const DeviceKey device = session_->device_key();
   TuningStore& tuning = session_->tuning();
-  for (const WinnerMatch& match : session_->cache_only() ? tuning.find_same(key, device) : without_misplaced(query, tuning.find(key, device)))
+  for (const WinnerMatch& match :
+       session_->cache_only() ? tuning.find_same(key, device) : without_misplaced(query, tuning.find(key, device)))
     if (auto decision = asked_for(query, match)) decisions.push_back(*std::move(decision));
   return decisions;
 }
@@ -263,7 +291,8 @@ Decision Planner::tuned_only(const Task& task) const {
   std::vector<Decision> decisions = admitted(query);
   if (decisions.empty()) {
     ++session_->counters().tuning_misses;
-    fail(ErrorCode::missing_choice, "cannot plan {}: no choice is stored that was tuned for it, and Options::cache_only", query_words(query));
+    fail(ErrorCode::missing_choice,
+         "cannot plan {}: no choice is stored that was tuned for it, and Options::cache_only", query_words(query));
   }
   ++session_->counters().tuning_hits;
   return with_kernels(task, std::move(decisions.front()));
@@ -276,8 +305,10 @@ std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort
   std::set<std::pair<std::string, FieldMap>> in_use;
   for (const WinnerMatch& match : session_->tuning().find_same(problem_key(query), session_->device_key()))
     if (from_match(query, match)) in_use.emplace(match.winner.family, match.winner.config);
-  for (tune::Candidate& candidate : candidates) candidate.in_use = in_use.erase({candidate.family, candidate.config}) > 0;
-  for (const auto& [family, config] : in_use) candidates.push_back({.family = family, .config = config, .in_use = true});
+  for (tune::Candidate& candidate : candidates)
+    candidate.in_use = in_use.erase({candidate.family, candidate.config}) > 0;
+  for (const auto& [family, config] : in_use)
+    candidates.push_back({.family = family, .config = config, .in_use = true});
   return candidates;
 }
 
@@ -287,18 +318,22 @@ bool Planner::has_trials(const ops::Query& query, Effort effort) const {
   for (TrialRecord& trial : session_->tuning().trials(problem_key(query), session_->device_key()))
     if (trial.status != "untested") tried.emplace(std::move(trial.family), std::move(trial.config));
   const auto candidates = contenders(query, effort);
-  return std::all_of(candidates.begin(), candidates.end(),
-                     [&](const tune::Candidate& candidate) { return tried.contains({candidate.family, candidate.config}); });
+  return std::all_of(candidates.begin(), candidates.end(), [&](const tune::Candidate& candidate) {
+    return tried.contains({candidate.family, candidate.config});
+  });
 }
 
-Decision Planner::heuristic(const Task& task, std::string note) const { return with_kernels(task, predicted(*task.query, std::move(note))); }
+Decision Planner::heuristic(const Task& task, std::string note) const {
+  return with_kernels(task, predicted(*task.query, std::move(note)));
+}
 
 Decision Planner::predicted(const ops::Query& query, std::string note) const {
   std::string reasons;
   Decision best = cheapest(query, reasons);
   if (best.family == nullptr)
     fail(ErrorCode::unsupported, "cannot plan {}: {} this problem.{}", query.operation,
-         query.only_family.empty() ? "no kernel family serves" : "the kernel family that was asked for does not serve", reasons);
+         query.only_family.empty() ? "no kernel family serves" : "the kernel family that was asked for does not serve",
+         reasons);
   best.note = std::move(note);
   return best;
 }

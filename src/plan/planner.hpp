@@ -46,20 +46,24 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   const std::shared_ptr<Session>& session() const { return session_; }
 
-  /// Throws capture_active, invalid_argument (empty handle) or wrong_device; `what` is the caller's purpose: "plan SpMM".
+  /// Throws capture_active, invalid_argument (empty handle) or wrong_device; `what` is the caller's purpose: "plan
+  /// SpMM".
   void require_usable(const Topology& topology, Stream stream, const std::string& what) const;
 
   /// Statistics of a topology, or of its transpose, whose row offsets are made if they are missing.
   virtual TopologyStatistics statistics(const Topology& topology, bool transposed) const;
 
-  /// Decides, compiles and loads. Errors: unsupported (no family serves the query), no_compiler, missing_kernel, missing_choice, out_of_memory.
+  /// Decides, compiles and loads. Errors: unsupported (no family serves the query), no_compiler, missing_kernel,
+  /// missing_choice, out_of_memory.
   Choice choose(const Task& task, const PlanOptions& options) const;
   /// As choose, for all tasks of one plan, which share the budget. If values are packed once, all choices read one
   /// format (shared_format): tasks whose own choice reads another are decided again.
   virtual std::vector<Choice> choose_all(std::vector<Task> tasks, const PlanOptions& options) const;
 
-  /// The old choice for a query that differs only in its topology's statistics. Nothing if a kernel would have to change.
-  std::optional<Choice> rebind(const Choice& old, std::shared_ptr<const ops::Query> query, const Topology& topology) const;
+  /// The old choice for a query that differs only in its topology's statistics. Nothing if a kernel would have to
+  /// change.
+  std::optional<Choice> rebind(const Choice& old, std::shared_ptr<const ops::Query> query,
+                               const Topology& topology) const;
 
   Explanation explain(const Choice& choice, Detail detail) const;
 
@@ -76,11 +80,13 @@ class Planner : public std::enable_shared_from_this<Planner> {
   Decision predicted(const ops::Query& query, std::string note) const;
 
  private:
-  Choice make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision, const Topology& topology) const;
+  Choice make_choice(std::shared_ptr<const ops::Query> query, std::shared_ptr<const Decision> decision,
+                     const Topology& topology) const;
   std::vector<std::shared_ptr<const Decision>> decide_alike(std::vector<Task>& tasks, const PlanOptions& options) const;
   Decision decide_once(const Task& task, const PlanOptions& options) const;
   Decision tuned_only(const Task& task) const;
-  std::optional<Decision> first_usable(const Task& task, const std::vector<WinnerMatch>& matches, std::optional<Effort> at_least) const;
+  std::optional<Decision> first_usable(const Task& task, const std::vector<WinnerMatch>& matches,
+                                       std::optional<Effort> at_least) const;
   std::optional<Decision> stored(const Task& task, std::optional<Effort> at_least) const;
   std::vector<tune::Candidate> contenders(const ops::Query& query, Effort effort) const;
   bool has_trials(const ops::Query& query, Effort effort) const;
@@ -92,7 +98,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
   Decision cheapest(const ops::Query& query, std::string& reasons) const;
   Decision tuned(const Task& task, const PlanOptions& options) const;
   Decision with_kernels(const Task& task, Decision decision) const;
-  std::vector<Beside::Job> other_kernels(const Task& task, const Decision& decision, const std::vector<ops::Launch>& launches) const;
+  std::vector<Beside::Job> other_kernels(const Task& task, const Decision& decision,
+                                         const std::vector<ops::Launch>& launches) const;
 
   std::shared_ptr<Session> session_;
   mutable SingleFlight<std::string, Decision> memo_;  ///< never holds a plan, a topology or device memory

@@ -16,7 +16,8 @@ namespace vostok::plan {
 namespace {
 
 template <class QueryType>
-std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& key, const TaskText& text, const device::Device& device) {
+std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& key, const TaskText& text,
+                                 const device::Device& device) {
   const auto query = std::make_shared<QueryType>();
   try {
     for (const auto& [field, value] : text.problem) ops::set_field(query->problem, fmt::format("{}={}", field, value));
@@ -37,7 +38,8 @@ std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& k
   return query;
 }
 
-using Read = std::shared_ptr<ops::Query> (*)(std::string_view, const ProblemKey&, const TaskText&, const device::Device&);
+using Read = std::shared_ptr<ops::Query> (*)(std::string_view, const ProblemKey&, const TaskText&,
+                                             const device::Device&);
 
 Read reader_of(std::string_view operation) {
   if (operation == "spmm") return &read<ops::SpmmQuery>;

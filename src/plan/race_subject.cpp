@@ -33,7 +33,8 @@ void RaceSubject::add_lanes() {
   constexpr std::int64_t most = 50;  // launches of one timed sequence
   constexpr std::int64_t on_the_emulator = 2;
   const DeviceInfo& device = session_.device().info();
-  const std::int64_t enough = device.gpu ? tune::copies_past(tune::cold_bytes(device), least_moved_bytes(*case_)) : on_the_emulator;
+  const std::int64_t enough =
+      device.gpu ? tune::copies_past(tune::cold_bytes(device), least_moved_bytes(*case_)) : on_the_emulator;
   const sparse::Csr csr = task_.topology ? task_.topology.state()->host_copy() : sparse::Csr{};
   try {
     while (std::ssize(lanes_) < std::min(enough, most)) add_lane(csr.view());
@@ -46,7 +47,8 @@ void RaceSubject::add_lanes() {
 
 void RaceSubject::add_lane(const CsrView& csr) {
   Lane lane;
-  if (task_.topology) lane.topology = Topology(std::make_shared<TopologyState>(task_.topology.state()->session(), csr, nullptr));
+  if (task_.topology)
+    lane.topology = Topology(std::make_shared<TopologyState>(task_.topology.state()->session(), csr, nullptr));
   lane.operands.emplace(session_.device(), *case_);
   lanes_.push_back(std::move(lane));
 }
@@ -58,7 +60,8 @@ std::function<void(Stream)> RaceSubject::enqueue_on(Lane& lane, const ops::Famil
   if (lane.topology) pointers = lane.topology.state()->pointers(family.needs(query, config));
   auto launches = std::make_shared<std::vector<ops::Launch>>(family.launches(query, config, pointers));
   for (std::size_t i = 0; i < kernels.size(); ++i) (*launches)[i].set_kernel(kernels[i]->kernel);
-  const PackedValues packed = task_.packing ? packed_values(*task_.packing, lane, family.packed_format(query, config)) : PackedValues();
+  const PackedValues packed =
+      task_.packing ? packed_values(*task_.packing, lane, family.packed_format(query, config)) : PackedValues();
   const auto words = (case_->argument_bytes() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
   const tune::OperandCopy* const moved = lane.operands ? &*lane.operands : nullptr;
   return [this, launches, packed, moved, call = std::vector<std::max_align_t>(words)](Stream stream) mutable {
@@ -74,7 +77,8 @@ tune::Compiled RaceSubject::compile(const tune::Candidate& candidate) {
   const ops::Family& family = *ops::find_family(query.operation, candidate.family);
   const std::vector<ops::Launch> launches = family.launches(query, candidate.config, {});
   const auto kernels = ready_kernels(session_.kernels(), launches);
-  tune::Compiled compiled{.code_digest = code_digest_of(kernels), .screened = candidate.must_run() ? std::string() : screen(kernels, launches)};
+  tune::Compiled compiled{.code_digest = code_digest_of(kernels),
+                          .screened = candidate.must_run() ? std::string() : screen(kernels, launches)};
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     compiled.registers = std::max(compiled.registers, kernels[i]->registers);
     compiled.spill_bytes += kernels[i]->spill_bytes;
@@ -96,12 +100,14 @@ PackedValues RaceSubject::packed_values(const TaskPacking& packing, Lane& lane, 
   return packed;
 }
 
-std::string RaceSubject::screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels, const std::vector<ops::Launch>& launches) const {
+std::string RaceSubject::screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels,
+                                const std::vector<ops::Launch>& launches) const {
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const ReadyKernel& kernel = *kernels[i];
     if (kernel.spill_bytes > 0) return fmt::format("spills {} bytes of registers", kernel.spill_bytes);
     if (!kernel.warnings.empty()) return kernel.warnings.front();
-    if (session_.device().occupancy(*kernel.kernel, launches[i].threads(), launches[i].shared_bytes()) < 1) return "does not fit on a multiprocessor";
+    if (session_.device().occupancy(*kernel.kernel, launches[i].threads(), launches[i].shared_bytes()) < 1)
+      return "does not fit on a multiprocessor";
   }
   return {};
 }

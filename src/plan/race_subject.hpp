@@ -30,7 +30,8 @@ class RaceSubject : public tune::Subject {
   struct Lane {
     Topology topology = {};
     std::optional<tune::OperandCopy> operands = {};
-    std::map<std::string, PackedValues> packed = {};  ///< the case's values by format: packed once, kept until the race ends
+    std::map<std::string, PackedValues> packed =
+        {};  ///< the case's values by format: packed once, kept until the race ends
   };
 
   void add_lanes();
@@ -38,7 +39,8 @@ class RaceSubject : public tune::Subject {
   PackedValues packed_values(const TaskPacking& packing, Lane& lane, const std::string& format);
   std::function<void(Stream)> enqueue_on(Lane& lane, const ops::Family& family, const FieldMap& config,
                                          const std::vector<std::shared_ptr<const ReadyKernel>>& kernels);
-  std::string screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels, const std::vector<ops::Launch>& launches) const;
+  std::string screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels,
+                     const std::vector<ops::Launch>& launches) const;
 
   Session& session_;
   const Task& task_;

@@ -15,7 +15,9 @@ namespace {
 std::optional<double> time_of(const TunedProblem& tuned, const std::string& family, const FieldMap& config) {
   const TrialRecord* found = nullptr;
   for (const TrialRecord& trial : tuned.trials)
-    if (trial.median_us && trial.family == family && trial.config == config && (found == nullptr || trial.rounds > found->rounds)) found = &trial;
+    if (trial.median_us && trial.family == family && trial.config == config &&
+        (found == nullptr || trial.rounds > found->rounds))
+      found = &trial;
   return found != nullptr ? found->median_us : std::nullopt;
 }
 
@@ -31,11 +33,13 @@ std::vector<StoredWinner> other_winners(std::span<const TunedProblem> tuned, con
   return rows;
 }
 
-LeftOut leave_out(std::span<const TunedProblem> tuned, const TunedProblem& problem, double best_us, const Predictor& predicted) {
-  LeftOut left_out{.problem = problem.problem,
-                   .device = problem.device,
-                   .best_us = best_us,
-                   .default_us = tune::fastest_default(problem.trials, &TrialRecord::is_default, &TrialRecord::median_us)};
+LeftOut leave_out(std::span<const TunedProblem> tuned, const TunedProblem& problem, double best_us,
+                  const Predictor& predicted) {
+  LeftOut left_out{
+      .problem = problem.problem,
+      .device = problem.device,
+      .best_us = best_us,
+      .default_us = tune::fastest_default(problem.trials, &TrialRecord::is_default, &TrialRecord::median_us)};
   for (const WinnerMatch& match : best_first(other_winners(tuned, problem), problem.problem, problem.device)) {
     const auto us = time_of(problem, match.winner.family, match.winner.config);
     if (!us) continue;
@@ -44,13 +48,15 @@ LeftOut leave_out(std::span<const TunedProblem> tuned, const TunedProblem& probl
     left_out.distance = match.distance;
     break;
   }
-  if (const auto choice = predicted(problem.problem, problem.device)) left_out.heuristic_us = time_of(problem, choice->first, choice->second);
+  if (const auto choice = predicted(problem.problem, problem.device))
+    left_out.heuristic_us = time_of(problem, choice->first, choice->second);
   return left_out;
 }
 
 std::string words(const LeftOut& left_out) {
   const Features& f = left_out.problem.features;
-  return fmt::format("{} m {} k {} n {} nonzeros {} on {}", left_out.problem.operation, f.m, f.k, f.n, f.nonzeros, left_out.device.name);
+  return fmt::format("{} m {} k {} n {} nonzeros {} on {}", left_out.problem.operation, f.m, f.k, f.n, f.nonzeros,
+                     left_out.device.name);
 }
 
 Regret regret_of(const char* way, std::span<const LeftOut> all, std::optional<double> LeftOut::* us) {
@@ -78,12 +84,14 @@ Regret regret_of(const char* way, std::span<const LeftOut> all, std::optional<do
 std::vector<LeftOut> leave_each_out(std::span<const TunedProblem> tuned, const Predictor& predicted) {
   std::vector<LeftOut> all;
   for (const TunedProblem& problem : tuned)
-    if (problem.winner && problem.winner->median_us > 0) all.push_back(leave_out(tuned, problem, problem.winner->median_us, predicted));
+    if (problem.winner && problem.winner->median_us > 0)
+      all.push_back(leave_out(tuned, problem, problem.winner->median_us, predicted));
   return all;
 }
 
 std::vector<Regret> regrets(std::span<const LeftOut> left_out) {
-  return {regret_of("neighbour", left_out, &LeftOut::neighbour_us), regret_of("heuristic", left_out, &LeftOut::heuristic_us),
+  return {regret_of("neighbour", left_out, &LeftOut::neighbour_us),
+          regret_of("heuristic", left_out, &LeftOut::heuristic_us),
           regret_of("default", left_out, &LeftOut::default_us)};
 }
 

@@ -21,7 +21,8 @@ struct TunedProblem {
   std::vector<TrialRecord> trials = {};
 };
 
-/// The time of one tuned problem by each way of choosing; nothing if a way gives no choice, or one never measured on this problem.
+/// The time of one tuned problem by each way of choosing; nothing if a way gives no choice, or one never measured on
+/// this problem.
 struct LeftOut {
   ProblemKey problem = {};
   DeviceKey device = {};
@@ -34,7 +35,8 @@ struct LeftOut {
 };
 
 /// The cost models' family and config; nothing if they are not known.
-using Predictor = std::function<std::optional<std::pair<std::string, FieldMap>>(const ProblemKey& problem, const DeviceKey& device)>;
+using Predictor =
+    std::function<std::optional<std::pair<std::string, FieldMap>>(const ProblemKey& problem, const DeviceKey& device)>;
 
 /// One entry for each tuned problem with a winner. Its rows on every device of its model are hidden, and the planner's
 /// order of neighbours (plan/nearest.hpp) is followed to the first choice that was measured on the problem. Earlier

@@ -15,17 +15,22 @@ struct Operation<Sddmm> {
   using State = PlanStateOf<Sddmm>;
   using Query = ops::SddmmQuery;
 
-  static void validate(const Sddmm& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
+  static void validate(const Sddmm& problem, const TopologyStatistics& statistics) {
+    ops::validate(problem, statistics);
+  }
   static bool transposed(const Sddmm&) { return false; }
   static std::vector<ops::SizeRange> ranges(const Sddmm& problem, const TopologyStatistics& statistics) {
-    return statistics.nonzeros == 0 || problem.batch == 0 ? std::vector<ops::SizeRange>() : std::vector<ops::SizeRange>{{problem.n, problem.n}};
+    return statistics.nonzeros == 0 || problem.batch == 0 ? std::vector<ops::SizeRange>()
+                                                          : std::vector<ops::SizeRange>{{problem.n, problem.n}};
   }
-  static std::shared_ptr<ops::Query> query(const Sddmm& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
-                                           const device::Device* device) {
+  static std::shared_ptr<ops::Query> query(const Sddmm& problem, const TopologyStatistics& statistics,
+                                           const ops::SizeRange& n, const device::Device* device) {
     return ops::make_query(problem, statistics, n, device);
   }
-  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask, std::uint64_t seed) {
-    return std::make_unique<tune::SddmmCase>(device, static_cast<const ops::SddmmQuery&>(query).problem, std::move(mask), seed);
+  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask,
+                                               std::uint64_t seed) {
+    return std::make_unique<tune::SddmmCase>(device, static_cast<const ops::SddmmQuery&>(query).problem,
+                                             std::move(mask), seed);
   }
 
   static std::int64_t size_of_call(const State& state, SddmmArguments&) { return state.problem.n; }
@@ -33,12 +38,15 @@ struct Operation<Sddmm> {
     const Dtype output = problem.output.value_or(problem.element);
     const Alignment in = declared(problem.alignment_bytes, problem.element);
     const Alignment out = declared(problem.alignment_bytes, output);
-    const auto lhs = ops::stored_matrix(problem.lhs_layout, statistics.rows, n, problem.lhs_leading, problem.lhs_stride);
-    const auto rhs = ops::stored_matrix(problem.rhs_layout, statistics.cols, n, problem.rhs_leading, problem.rhs_stride);
+    const auto lhs =
+        ops::stored_matrix(problem.lhs_layout, statistics.rows, n, problem.lhs_leading, problem.lhs_stride);
+    const auto rhs =
+        ops::stored_matrix(problem.rhs_layout, statistics.cols, n, problem.rhs_leading, problem.rhs_stride);
     const Region stored = array_region(statistics.nonzeros, output, problem.batch, problem.output_stride);
     // A stride of 0 means one C for the whole batch.
     const Region multiplier =
-        array_region(statistics.nonzeros, problem.element, problem.multiplier_stride != 0 ? problem.batch : 1, problem.multiplier_stride);
+        array_region(statistics.nonzeros, problem.element, problem.multiplier_stride != 0 ? problem.batch : 1,
+                     problem.multiplier_stride);
     return {{{"lhs", needed_if(n > 0), in, matrix_region(lhs, problem.element, problem.batch)},
              {"rhs", needed_if(n > 0), in, matrix_region(rhs, problem.element, problem.batch)},
              {.name = "output",
@@ -47,7 +55,11 @@ struct Operation<Sddmm> {
               .region = stored,
               .written = true,
               .in_place_of = in_place_if(output == problem.element && stored == multiplier, 3)},
-             {.name = "multiplier", .wanted = needed_if_asked(problem.multiply), .alignment_bytes = in, .region = multiplier, .asked_by = "multiply"},
+             {.name = "multiplier",
+              .wanted = needed_if_asked(problem.multiply),
+              .alignment_bytes = in,
+              .region = multiplier,
+              .asked_by = "multiply"},
              device_scale_operand(problem.scale, "scale = device")}};
   }
   static std::array<const void*, 5> pointers(const SddmmArguments& call) {
@@ -56,7 +68,8 @@ struct Operation<Sddmm> {
   static Scale scale(const Sddmm& problem) { return problem.scale; }
 };
 
-PlanStatePointer make_plan(const Planner& planner, const Sddmm& problem, const Topology& topology, const PlanOptions& options) {
+PlanStatePointer make_plan(const Planner& planner, const Sddmm& problem, const Topology& topology,
+                           const PlanOptions& options) {
   return plan_masked(planner, problem, topology, options);
 }
 

@@ -10,8 +10,8 @@
 
 namespace vostok::plan {
 
-Session::Session(std::shared_ptr<device::Device> device, Stores stores, std::shared_ptr<Logger> logger, std::shared_ptr<AtomicCounters> counters,
-                 const Options& options)
+Session::Session(std::shared_ptr<device::Device> device, Stores stores, std::shared_ptr<Logger> logger,
+                 std::shared_ptr<AtomicCounters> counters, const Options& options)
     : device_(std::move(device)),
       stores_(std::move(stores)),
       logger_(std::move(logger)),
@@ -19,11 +19,15 @@ Session::Session(std::shared_ptr<device::Device> device, Stores stores, std::sha
       options_(options),
       compile_(options.compile),
       cache_only_(options.cache_only),
-      compile_threads_(options.compile_threads > 0 ? options.compile_threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
+      compile_threads_(options.compile_threads > 0
+                           ? options.compile_threads
+                           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
       max_workspace_bytes_(options.max_workspace_bytes),
       kernels_(std::make_unique<Kernels>(*this)),
-      step_kernels_(std::make_unique<ops::StepKernels>(
-          [this](const codegen::KernelRequest& request, std::int64_t shared_bytes) { return kernels_->get(request, shared_bytes)->kernel; })) {}
+      step_kernels_(
+          std::make_unique<ops::StepKernels>([this](const codegen::KernelRequest& request, std::int64_t shared_bytes) {
+            return kernels_->get(request, shared_bytes)->kernel;
+          })) {}
 
 Session::~Session() {
   for (void* memory : kept_) device_->release_behind(memory, {});
@@ -50,7 +54,8 @@ void Session::release(void* memory, const StreamSet& used) noexcept {
 void Session::require_no_capture(Stream stream, std::string_view what) const {
   device_->require_here(what);
   if (device_->is_capturing(stream))
-    fail(ErrorCode::capture_active, "cannot {}: the stream is being captured, and this may allocate and compile; do it before the capture", what);
+    fail(ErrorCode::capture_active,
+         "cannot {}: the stream is being captured, and this may allocate and compile; do it before the capture", what);
 }
 
 }  // namespace vostok::plan

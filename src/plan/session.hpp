@@ -24,8 +24,8 @@ class Kernels;
 
 class Session {
  public:
-  Session(std::shared_ptr<device::Device> device, Stores stores, std::shared_ptr<Logger> logger, std::shared_ptr<AtomicCounters> counters,
-          const Options& options);
+  Session(std::shared_ptr<device::Device> device, Stores stores, std::shared_ptr<Logger> logger,
+          std::shared_ptr<AtomicCounters> counters, const Options& options);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

@@ -15,7 +15,9 @@ namespace {
 
 constexpr double not_served = std::numeric_limits<double>::infinity();
 
-std::string format_of(const Task& task, const Decision& decision) { return decision.family->packed_format(*task.query, decision.config); }
+std::string format_of(const Task& task, const Decision& decision) {
+  return decision.family->packed_format(*task.query, decision.config);
+}
 
 /// The packing of a task, which every task that shares a format has.
 const TaskPacking& packing_of(const Task& task) {
@@ -45,13 +47,16 @@ std::vector<std::string> formats_of(std::span<const Task> tasks, std::span<const
 
 }  // namespace
 
-std::shared_ptr<const ops::Query> restricted(const Task& task, const std::string& format) { return packing_of(task).restricted(format); }
+std::shared_ptr<const ops::Query> restricted(const Task& task, const std::string& format) {
+  return packing_of(task).restricted(format);
+}
 
-std::string shared_format(std::span<const Task> tasks, std::span<const std::shared_ptr<const Decision>> own, const std::string& wanted,
-                          std::int64_t max_workspace_bytes) {
+std::string shared_format(std::span<const Task> tasks, std::span<const std::shared_ptr<const Decision>> own,
+                          const std::string& wanted, std::int64_t max_workspace_bytes) {
   const auto all = [&](const std::string& format) {
     double logarithm = 0;
-    for (std::size_t i = 0; i < tasks.size(); ++i) logarithm += std::log(slowdown(tasks[i], *own[i], format, max_workspace_bytes));
+    for (std::size_t i = 0; i < tasks.size(); ++i)
+      logarithm += std::log(slowdown(tasks[i], *own[i], format, max_workspace_bytes));
     return logarithm;
   };
   if (wanted.empty()) {
@@ -62,9 +67,12 @@ std::string shared_format(std::span<const Task> tasks, std::span<const std::shar
     return *least == not_served ? std::string() : formats[static_cast<std::size_t>(least - costs.begin())];
   }
   const auto format = packing_of(tasks.front()).family_format(wanted);
-  if (!format) fail(ErrorCode::invalid_argument, "cannot plan: PlanOptions::packed_format = \"{}\" is no format of the problem's values", wanted);
+  if (!format)
+    fail(ErrorCode::invalid_argument,
+         "cannot plan: PlanOptions::packed_format = \"{}\" is no format of the problem's values", wanted);
   if (all(*format) == not_served)
-    fail(ErrorCode::unsupported, "cannot plan: no family reads packed values of PlanOptions::packed_format = \"{}\" for every n of the problem",
+    fail(ErrorCode::unsupported,
+         "cannot plan: no family reads packed values of PlanOptions::packed_format = \"{}\" for every n of the problem",
          wanted);
   return *format;
 }

@@ -18,10 +18,13 @@ constexpr double budget_us = 2000;
 /// A difference below this is noise: the choice that was measured at length, elsewhere, stands.
 constexpr double tie = 0.02;
 
-tune::Candidate candidate_of(const Decision& decision) { return {.family = std::string(decision.family->name()), .config = decision.config}; }
+tune::Candidate candidate_of(const Decision& decision) {
+  return {.family = std::string(decision.family->name()), .config = decision.config};
+}
 
 /// Races both; nothing if the time does not allow a verdict, or the operands do not fit in memory.
-std::optional<tune::Verdict> try_out(Session& session, const Task& task, const Decision& stored, const Decision& standard) {
+std::optional<tune::Verdict> try_out(Session& session, const Task& task, const Decision& stored,
+                                     const Decision& standard) {
   const std::vector<tune::Candidate> both = {candidate_of(stored), candidate_of(standard)};
   try {
     RaceSubject subject(session, task, largest_workspace(*task.query, both));
@@ -45,13 +48,15 @@ Decision checked(Session& session, const Task& task, Decision stored, Decision s
   }
   const auto verdict = try_out(session, task, stored, standard);
   if (!verdict) {
-    stored.note += fmt::format(", not checked here: {:.0f} ms are too short, or there is too little memory", budget_us / 1e3);
+    stored.note +=
+        fmt::format(", not checked here: {:.0f} ms are too short, or there is too little memory", budget_us / 1e3);
     return stored;
   }
   const double stored_us = verdict->first.median_us;
   const double standard_us = verdict->second.median_us;
   const bool stands = stored_us <= standard_us * (1 + tie);
-  const std::string found = fmt::format("a choice tuned {}; checked here: {:.2f} us, the default {:.2f} us", stored.note, stored_us, standard_us);
+  const std::string found = fmt::format("a choice tuned {}; checked here: {:.2f} us, the default {:.2f} us",
+                                        stored.note, stored_us, standard_us);
   Decision winner = stands ? std::move(stored) : std::move(standard);
   winner.note = found;
   winner.provenance = Provenance::tuned_here;

@@ -12,7 +12,9 @@ namespace plan {
 namespace {
 
 /// No n: one choice serves every call, if there is anything to store.
-std::vector<ops::SizeRange> one_choice(bool stores) { return stores ? std::vector<ops::SizeRange>{{0, 0}} : std::vector<ops::SizeRange>(); }
+std::vector<ops::SizeRange> one_choice(bool stores) {
+  return stores ? std::vector<ops::SizeRange>{{0, 0}} : std::vector<ops::SizeRange>();
+}
 
 }  // namespace
 
@@ -22,18 +24,23 @@ struct Operation<Softmax> {
   using State = PlanStateOf<Softmax>;
   using Query = ops::SoftmaxQuery;
 
-  static void validate(const Softmax& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
+  static void validate(const Softmax& problem, const TopologyStatistics& statistics) {
+    ops::validate(problem, statistics);
+  }
   static bool transposed(const Softmax&) { return false; }
   /// Statistics are written for empty rows, too.
   static std::vector<ops::SizeRange> ranges(const Softmax& problem, const TopologyStatistics& statistics) {
-    return one_choice(problem.batch > 0 && (statistics.nonzeros > 0 || (problem.statistics == RowStatistics::write && statistics.rows > 0)));
+    return one_choice(problem.batch > 0 &&
+                      (statistics.nonzeros > 0 || (problem.statistics == RowStatistics::write && statistics.rows > 0)));
   }
-  static std::shared_ptr<ops::Query> query(const Softmax& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
-                                           const device::Device* device) {
+  static std::shared_ptr<ops::Query> query(const Softmax& problem, const TopologyStatistics& statistics,
+                                           const ops::SizeRange& n, const device::Device* device) {
     return ops::make_query(problem, statistics, n, device);
   }
-  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask, std::uint64_t seed) {
-    return std::make_unique<tune::SoftmaxCase>(device, static_cast<const ops::SoftmaxQuery&>(query).problem, std::move(mask), seed);
+  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask,
+                                               std::uint64_t seed) {
+    return std::make_unique<tune::SoftmaxCase>(device, static_cast<const ops::SoftmaxQuery&>(query).problem,
+                                               std::move(mask), seed);
   }
 
   static std::int64_t size_of_call(const State&, SoftmaxArguments&) { return 0; }
@@ -69,25 +76,32 @@ struct Operation<SoftmaxBackward> {
   using State = PlanStateOf<SoftmaxBackward>;
   using Query = ops::SoftmaxBackwardQuery;
 
-  static void validate(const SoftmaxBackward& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
+  static void validate(const SoftmaxBackward& problem, const TopologyStatistics& statistics) {
+    ops::validate(problem, statistics);
+  }
   static bool transposed(const SoftmaxBackward&) { return false; }
   static std::vector<ops::SizeRange> ranges(const SoftmaxBackward& problem, const TopologyStatistics& statistics) {
     return one_choice(problem.batch > 0 && statistics.nonzeros > 0);
   }
-  static std::shared_ptr<ops::Query> query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
-                                           const device::Device* device) {
+  static std::shared_ptr<ops::Query> query(const SoftmaxBackward& problem, const TopologyStatistics& statistics,
+                                           const ops::SizeRange& n, const device::Device* device) {
     return ops::make_query(problem, statistics, n, device);
   }
-  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask, std::uint64_t seed) {
-    return std::make_unique<tune::SoftmaxBackwardCase>(device, static_cast<const ops::SoftmaxBackwardQuery&>(query).problem, std::move(mask), seed);
+  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask,
+                                               std::uint64_t seed) {
+    return std::make_unique<tune::SoftmaxBackwardCase>(
+        device, static_cast<const ops::SoftmaxBackwardQuery&>(query).problem, std::move(mask), seed);
   }
 
   static std::int64_t size_of_call(const State&, SoftmaxBackwardArguments&) { return 0; }
-  static std::array<Operand, 4> operands(const SoftmaxBackward& problem, const TopologyStatistics& statistics, std::int64_t) {
+  static std::array<Operand, 4> operands(const SoftmaxBackward& problem, const TopologyStatistics& statistics,
+                                         std::int64_t) {
     const Dtype output = problem.output.value_or(problem.element);
     const Alignment in = declared(problem.alignment_bytes, problem.element);
-    const Region probabilities = array_region(statistics.nonzeros, problem.element, problem.batch, problem.probability_stride);
-    const Region outer = array_region(statistics.nonzeros, problem.element, problem.batch, problem.output_gradient_stride);
+    const Region probabilities =
+        array_region(statistics.nonzeros, problem.element, problem.batch, problem.probability_stride);
+    const Region outer =
+        array_region(statistics.nonzeros, problem.element, problem.batch, problem.output_gradient_stride);
     const Region inner = array_region(statistics.nonzeros, output, problem.batch, problem.input_gradient_stride);
     return {{{"probabilities", Wanted::needed, in, probabilities},
              {"output_gradient", Wanted::needed, in, outer},
@@ -105,11 +119,13 @@ struct Operation<SoftmaxBackward> {
   static Scale scale(const SoftmaxBackward& problem) { return problem.scale; }
 };
 
-PlanStatePointer make_plan(const Planner& planner, const Softmax& problem, const Topology& topology, const PlanOptions& options) {
+PlanStatePointer make_plan(const Planner& planner, const Softmax& problem, const Topology& topology,
+                           const PlanOptions& options) {
   return plan_masked(planner, problem, topology, options);
 }
 
-PlanStatePointer make_plan(const Planner& planner, const SoftmaxBackward& problem, const Topology& topology, const PlanOptions& options) {
+PlanStatePointer make_plan(const Planner& planner, const SoftmaxBackward& problem, const Topology& topology,
+                           const PlanOptions& options) {
   return plan_masked(planner, problem, topology, options);
 }
 
@@ -122,7 +138,8 @@ PlanStatePointer rebind_plan(const PlanState& old, const SoftmaxBackward& proble
 }
 
 template Task rebuild<Softmax>(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
-template Task rebuild<SoftmaxBackward>(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
+template Task rebuild<SoftmaxBackward>(const Planner&, std::string_view, const TaskText&, const Topology&,
+                                       std::uint64_t);
 
 }  // namespace plan
 

@@ -17,30 +17,36 @@ struct Operation<Spmm> {
   using State = PlanStateOf<Spmm>;
   using Query = ops::SpmmQuery;
 
-  static void validate(const Spmm& problem, const TopologyStatistics& statistics) { ops::validate(problem, statistics); }
+  static void validate(const Spmm& problem, const TopologyStatistics& statistics) {
+    ops::validate(problem, statistics);
+  }
   static bool transposed(const Spmm& problem) { return problem.sparse_transposed; }
   static std::vector<ops::SizeRange> ranges(const Spmm& problem, const TopologyStatistics& statistics) {
     return statistics.rows == 0 || problem.batch == 0 ? std::vector<ops::SizeRange>() : ops::size_ranges(problem);
   }
-  static std::shared_ptr<ops::Query> query(const Spmm& problem, const TopologyStatistics& statistics, const ops::SizeRange& n,
-                                           const device::Device* device) {
+  static std::shared_ptr<ops::Query> query(const Spmm& problem, const TopologyStatistics& statistics,
+                                           const ops::SizeRange& n, const device::Device* device) {
     return ops::make_query(problem, statistics, n, device);
   }
-  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr matrix, std::uint64_t seed) {
-    return std::make_unique<tune::SpmmCase>(device, static_cast<const ops::SpmmQuery&>(query).problem, std::move(matrix), seed);
+  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr matrix,
+                                               std::uint64_t seed) {
+    return std::make_unique<tune::SpmmCase>(device, static_cast<const ops::SpmmQuery&>(query).problem,
+                                            std::move(matrix), seed);
   }
 
   static std::int64_t size_of_call(const State& state, SpmmArguments& arguments) {
     const Spmm& problem = state.problem;
     if (problem.n_values.empty()) {
       if (arguments.n != 0 && arguments.n != problem.n)
-        fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan was made for n = {}", arguments.n, problem.n);
+        fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan was made for n = {}", arguments.n,
+             problem.n);
       arguments.n = problem.n;
     } else {
       // The last choice serves the largest; without choices there is nothing to serve fast.
       const std::int64_t most = state.choices.empty() ? ops::largest_size(problem) : state.choices.back().query->n.most;
       if (arguments.n < 0 || arguments.n > most)
-        fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan serves 0 to {}", arguments.n, most);
+        fail(ErrorCode::invalid_argument, "cannot execute SpMM: .n = {}, and the plan serves 0 to {}", arguments.n,
+             most);
     }
     return arguments.n;
   }
@@ -56,8 +62,10 @@ struct Operation<Spmm> {
     const std::int64_t rows = transposed ? statistics.cols : statistics.rows;
     const std::int64_t inner = transposed ? statistics.rows : statistics.cols;
     const auto dense = ops::stored_matrix(problem.dense_layout, inner, n, problem.dense_leading, problem.dense_stride);
-    const auto product = ops::stored_matrix(problem.output_layout, rows, n, problem.output_leading, problem.output_stride);
-    const Region values = array_region(statistics.nonzeros, problem.element, problem.values_per_batch ? problem.batch : 1, problem.value_stride);
+    const auto product =
+        ops::stored_matrix(problem.output_layout, rows, n, problem.output_leading, problem.output_stride);
+    const Region values = array_region(statistics.nonzeros, problem.element,
+                                       problem.values_per_batch ? problem.batch : 1, problem.value_stride);
     const Region stored = matrix_region(product, output, problem.batch);
     const Dtype bias_type = epilogue.bias_element.value_or(Dtype::f32);
     const std::int64_t biases = epilogue.bias == Bias::per_row ? rows : n;
@@ -92,14 +100,18 @@ struct Operation<Spmm> {
     };
     const auto family_format = [query, &spmm](const std::string& format) -> std::optional<std::string> {
       const auto kind = PackedKind::parse(format);
-      if (!kind || (kind->packing != nullptr ? kind->transposed != spmm.problem.sparse_transposed : kind->element != spmm.problem.element))
+      if (!kind || (kind->packing != nullptr ? kind->transposed != spmm.problem.sparse_transposed
+                                             : kind->element != spmm.problem.element))
         return std::nullopt;
       return kind->packing != nullptr ? kind->packing->name() : std::string();
     };
     const auto pack = [query, &spmm](const Topology& of, const std::string& format, const void* values) {
-      return plan::pack(of, packed_kind(spmm, format), {.values = values, .element = spmm.problem.element, .stride = spmm.value_stride()}, nullptr);
+      return plan::pack(of, packed_kind(spmm, format),
+                        {.values = values, .element = spmm.problem.element, .stride = spmm.value_stride()}, nullptr);
     };
-    const auto kernel = [query, &spmm](const std::string& format) { return packing_kernel(packed_kind(spmm, format), spmm.problem.element); };
+    const auto kernel = [query, &spmm](const std::string& format) {
+      return packing_kernel(packed_kind(spmm, format), spmm.problem.element);
+    };
     return TaskPacking{.restricted = restricted, .family_format = family_format, .pack = pack, .kernel = kernel};
   }
 
@@ -108,7 +120,9 @@ struct Operation<Spmm> {
     if (problem.value_lifetime != ValueLifetime::persistent) return;
     const Choice* choice = state.main_choice();
     // All choices read one format. Without a choice no packed value is read; an empty batch has no sets.
-    if (choice == nullptr) state.packed = PackedKind{.element = problem.element, .sets = problem.batch == 0 && problem.values_per_batch ? 0 : 1};
+    if (choice == nullptr)
+      state.packed =
+          PackedKind{.element = problem.element, .sets = problem.batch == 0 && problem.values_per_batch ? 0 : 1};
     else
       state.packed = packed_kind(static_cast<const ops::SpmmQuery&>(*choice->query),
                                  choice->decision->family->packed_format(*choice->query, choice->decision->config));
@@ -123,7 +137,8 @@ struct Operation<Spmm> {
     }
     if (call.values != nullptr) fail_lifetime("values", "packed");
     if (packed == nullptr) fail_missing(object, "packed");
-    if (packed->topology.state() != state.topology.state() || packed->kind != *state.packed) fail_packed(*packed, *state.packed);
+    if (packed->topology.state() != state.topology.state() || packed->kind != *state.packed)
+      fail_packed(*packed, *state.packed);
     packed->note_use(stream);
     call.values = packed->memory();  // of families that read CSR values
   }
@@ -131,18 +146,25 @@ struct Operation<Spmm> {
   static PackedValues pack(const State& state, Stream stream, const void* values, const PackedMemory* memory) {
     const Spmm& problem = state.problem;
     state.session->require_no_capture(stream, "pack values");
-    if (!state.packed) fail(ErrorCode::invalid_argument, "cannot pack values: the plan's value_lifetime is per_call; plan with persistent");
+    if (!state.packed)
+      fail(ErrorCode::invalid_argument,
+           "cannot pack values: the plan's value_lifetime is per_call; plan with persistent");
     const Wanted wanted = needed_if(state.topology.nonzeros() > 0 && state.packed->sets > 0);
-    const Operand operand{.name = "values", .wanted = wanted, .alignment_bytes = declared(problem.alignment_bytes, problem.element), .region = {}};
+    const Operand operand{.name = "values",
+                          .wanted = wanted,
+                          .alignment_bytes = declared(problem.alignment_bytes, problem.element),
+                          .region = {}};
     require_pointers(object, {&operand, 1}, {&values, 1});
-    const PackSource source{
-        .values = values, .element = problem.element, .stride = problem.value_stride != 0 ? problem.value_stride : state.topology.nonzeros()};
+    const PackSource source{.values = values,
+                            .element = problem.element,
+                            .stride = problem.value_stride != 0 ? problem.value_stride : state.topology.nonzeros()};
     if (memory != nullptr) require_apart_from(*memory, state.topology, *state.packed, source);
     return plan::pack(state.topology, *state.packed, source, stream, memory);
   }
 
  private:
-  static void require_apart_from(const PackedMemory& memory, const Topology& topology, const PackedKind& kind, const PackSource& source) {
+  static void require_apart_from(const PackedMemory& memory, const Topology& topology, const PackedKind& kind,
+                                 const PackSource& source) {
     const std::int64_t elements = (std::max<std::int64_t>(kind.sets, 1) - 1) * source.stride + topology.nonzeros();
     const AddressRange values(source.values, elements * size_of(source.element));
     if (values.meets({memory.data, packed_bytes(topology, kind)}))
@@ -150,22 +172,27 @@ struct Operation<Spmm> {
   }
 
   [[noreturn]] static void fail_lifetime(const char* given, const char* wanted) {
-    fail(ErrorCode::invalid_argument, "cannot execute SpMM: .{} is given, and a plan of this value_lifetime takes .{}", given, wanted);
+    fail(ErrorCode::invalid_argument, "cannot execute SpMM: .{} is given, and a plan of this value_lifetime takes .{}",
+         given, wanted);
   }
 
   [[noreturn]] static void fail_packed(const PackedState& packed, const PackedKind& wanted) {
     if (packed.kind == wanted)
-      fail(ErrorCode::format_mismatch, "cannot execute SpMM: .packed belongs to another topology; pack the values with this plan");
-    fail(ErrorCode::format_mismatch, "cannot execute SpMM: .packed has {} set(s) of {}, and the plan reads {} of {}", packed.kind.sets,
-         packed.kind.format(), wanted.sets, wanted.format());
+      fail(ErrorCode::format_mismatch,
+           "cannot execute SpMM: .packed belongs to another topology; pack the values with this plan");
+    fail(ErrorCode::format_mismatch, "cannot execute SpMM: .packed has {} set(s) of {}, and the plan reads {} of {}",
+         packed.kind.sets, packed.kind.format(), wanted.sets, wanted.format());
   }
 };
 
-PlanStatePointer make_plan(const Planner& planner, const Spmm& problem, const Topology& topology, const PlanOptions& options) {
+PlanStatePointer make_plan(const Planner& planner, const Spmm& problem, const Topology& topology,
+                           const PlanOptions& options) {
   return plan_masked(planner, problem, topology, options);
 }
 
-PlanStatePointer rebind_plan(const PlanState& old, const Spmm& problem, const Topology& topology) { return rebind_operation(old, problem, topology); }
+PlanStatePointer rebind_plan(const PlanState& old, const Spmm& problem, const Topology& topology) {
+  return rebind_operation(old, problem, topology);
+}
 
 template Task rebuild<Spmm>(const Planner&, std::string_view, const TaskText&, const Topology&, std::uint64_t);
 

@@ -59,7 +59,8 @@ struct TrialRecord {
   FieldMap config = {};
   std::string code_digest = {};
   bool is_default = false;
-  std::string status = {};  ///< as tune::Result has it: "measured", "screened", "compile_failed", "wrong", "faulted", "hung", "banned", "untested"
+  std::string status = {};  ///< as tune::Result has it: "measured", "screened", "compile_failed", "wrong", "faulted",
+                            ///< "hung", "banned", "untested"
   std::string reason = {};  ///< why not "measured"; of that status `not_verified`, or nothing
   std::optional<double> median_us = {};
   std::optional<double> spread_us = {};
@@ -135,7 +136,9 @@ class TuningStore {
   virtual CodeStanding standing(const std::string& code_digest) = 0;
   /// Adds or replaces trials (same family, config and code digest); published together, at once.
   virtual void add_trials(const ProblemKey& problem, const DeviceKey& device, std::span<const TrialRecord> trials) = 0;
-  void add_trial(const ProblemKey& problem, const DeviceKey& device, const TrialRecord& trial) { add_trials(problem, device, {&trial, 1}); }
+  void add_trial(const ProblemKey& problem, const DeviceKey& device, const TrialRecord& trial) {
+    add_trials(problem, device, {&trial, 1});
+  }
   virtual void set_winner(const ProblemKey& problem, const DeviceKey& device, const WinnerRecord& winner) = 0;
 };
 

@@ -29,7 +29,8 @@ class StreamSet {
   std::vector<Stream> streams() const {
     std::vector<Stream> result;
     for (const std::atomic<std::uintptr_t>& slot : slots_)
-      if (const std::uintptr_t mark = slot.load(std::memory_order_relaxed); mark != 0) result.push_back(reinterpret_cast<Stream>(mark - 1));
+      if (const std::uintptr_t mark = slot.load(std::memory_order_relaxed); mark != 0)
+        result.push_back(reinterpret_cast<Stream>(mark - 1));
     return result;
   }
 
@@ -39,7 +40,9 @@ class StreamSet {
 
   /// Replaces handles that other threads cannot use. A thread's default stream has no name in other threads, one of
   /// which may be the last to hold the object. The legacy stream waits for it, as for every blocking stream.
-  static Stream lasting(Stream stream) noexcept { return stream == legacy_stream || stream == per_thread_stream ? nullptr : stream; }
+  static Stream lasting(Stream stream) noexcept {
+    return stream == legacy_stream || stream == per_thread_stream ? nullptr : stream;
+  }
 
   std::array<std::atomic<std::uintptr_t>, 16> slots_ = {};
   std::atomic<bool> overflowed_ = false;

@@ -37,7 +37,8 @@ class SurveyPlanner final : public Planner {
     std::vector<Decision> stored;
     if (options.effort != Effort::heuristic || session()->cache_only()) stored = admitted(*task.query);
     if (!stored.empty()) return std::make_shared<const Decision>(std::move(stored.front()));
-    return std::make_shared<const Decision>(predicted(*task.query, "no tuned choice is stored for this problem or one near it"));
+    return std::make_shared<const Decision>(
+        predicted(*task.query, "no tuned choice is stored for this problem or one near it"));
   }
 
  private:
@@ -125,8 +126,8 @@ std::vector<std::string> Survey::missing_kernels() const {
 }
 
 bool Survey::plans_without_compiler() const {
-  return missing_forms.empty() &&
-         std::all_of(choices.begin(), choices.end(), [](const SurveyedChoice& choice) { return all_stored(choice.kernels); });
+  return missing_forms.empty() && std::all_of(choices.begin(), choices.end(),
+                                              [](const SurveyedChoice& choice) { return all_stored(choice.kernels); });
 }
 
 bool Survey::packs_without_compiler() const { return all_stored(packing); }
@@ -140,13 +141,15 @@ Survey survey(const std::shared_ptr<Session>& session, const std::function<void(
 
 Error shortage(const Session& session, const Survey& survey, const Error& first) {
   const auto choices = session.cache_only() ? survey.missing_choices() : std::vector<std::string>();
-  const auto kernels = session.compile() == CompilePolicy::never ? survey.missing_kernels() : std::vector<std::string>();
+  const auto kernels =
+      session.compile() == CompilePolicy::never ? survey.missing_kernels() : std::vector<std::string>();
   const auto forms = session.compile() == CompilePolicy::never ? survey.missing_forms : std::vector<std::string>();
   if (choices.empty() && kernels.empty() && forms.empty()) return first;
   return {choices.empty() ? ErrorCode::missing_kernel : ErrorCode::missing_choice,
-          fmt::format(
-              "cannot plan: {} tuned choices (Options::cache_only), {} kernels and {} derived forms (Options::compile is never) are missing:{}{}{}",
-              choices.size(), kernels.size(), forms.size(), listed("choice", choices), listed("kernel", kernels), listed("form", forms))};
+          fmt::format("cannot plan: {} tuned choices (Options::cache_only), {} kernels and {} derived forms "
+                      "(Options::compile is never) are missing:{}{}{}",
+                      choices.size(), kernels.size(), forms.size(), listed("choice", choices),
+                      listed("kernel", kernels), listed("form", forms))};
 }
 
 }  // namespace vostok::plan

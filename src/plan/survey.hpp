@@ -31,13 +31,16 @@ struct SurveyedChoice {
 
 struct Survey {
   std::vector<SurveyedChoice> choices = {};
-  std::vector<SurveyedKernel> packing = {};  ///< the kernels of Plan::pack, if values are packed once; planning does not need them
-  /// Why derived forms of the topology (transpose, row order, packed strips, ...) cannot be made: the first missing kernel
-  /// of each. On a device that only compiles, also the missing steps that would take the structure from device memory.
+  std::vector<SurveyedKernel> packing =
+      {};  ///< the kernels of Plan::pack, if values are packed once; planning does not need them
+  /// Why derived forms of the topology (transpose, row order, packed strips, ...) cannot be made: the first missing
+  /// kernel of each. On a device that only compiles, also the missing steps that would take the structure from device
+  /// memory.
   std::vector<std::string> missing_forms = {};
 
   std::vector<std::string> missing_choices() const;  ///< descriptions of the queries whose choice is not tuned
-  std::vector<std::string> missing_kernels() const;  ///< expressions, each once: first those of choices, then of packing
+  std::vector<std::string> missing_kernels()
+      const;  ///< expressions, each once: first those of choices, then of packing
 
   bool plans_without_compiler() const;
   bool packs_without_compiler() const;

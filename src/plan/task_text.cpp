@@ -45,7 +45,8 @@ TaskText text_of(const ops::Query& query) {
   // These fields narrow the choice of candidates and are not part of the problem.
   fields->erase("family");
   fields->erase("packed_format");
-  return {.operation = std::string(query.operation), .problem = *std::move(fields), .n = query.n, .policy = query.policy};
+  return {
+      .operation = std::string(query.operation), .problem = *std::move(fields), .n = query.n, .policy = query.policy};
 }
 
 std::optional<TaskText> text_of(const ProblemKey& key) {
@@ -73,7 +74,8 @@ std::optional<TaskText> text_of(const ProblemKey& key) {
 
 Task rebuilt_task(const Planner& planner, const TaskText& text, const Topology& topology, std::uint64_t seed) {
   for (const Rebuilder& rebuilder : rebuilders)
-    if (rebuilder.operation == text.operation) return rebuilder.rebuild(planner, rebuilder.operation, text, topology, seed);
+    if (rebuilder.operation == text.operation)
+      return rebuilder.rebuild(planner, rebuilder.operation, text, topology, seed);
   fail(ErrorCode::invalid_argument, "cannot tune {}: this version has no such operation", text.operation);
 }
 

@@ -13,11 +13,13 @@ constexpr std::int64_t most_bytes = std::int64_t{1} << 57;  // of an address spa
 
 void require_bytes(const char* what, std::int64_t bytes) {
   if (bytes < 0) fail(ErrorCode::invalid_argument, "cannot {}: bytes = {} is negative", what, bytes);
-  if (bytes > most_bytes) fail(ErrorCode::out_of_memory, "cannot {}: {} bytes are more than any memory holds", what, bytes);
+  if (bytes > most_bytes)
+    fail(ErrorCode::out_of_memory, "cannot {}: {} bytes are more than any memory holds", what, bytes);
 }
 
 /// Checks the operands of a copy. Pointers may be null if `bytes` is 0.
-void require_copyable(const Session& session, const char* what, const void* device, const void* host, std::int64_t bytes, Stream stream) {
+void require_copyable(const Session& session, const char* what, const void* device, const void* host,
+                      std::int64_t bytes, Stream stream) {
   session.require_no_capture(stream, what);
   require_results(what, session.device());
   require_bytes(what, bytes);
@@ -32,7 +34,8 @@ DeviceArray make_array(const std::shared_ptr<Session>& session, std::int64_t byt
   session->device().require_here(what);
   require_bytes(what, bytes);
   const ops::Queue queue(session->device(), session->step_kernels(), session->device().own_stream());
-  // The emulator's memory ends at a guard page; its start is aligned to 256 bytes only if the size is a multiple of 256.
+  // The emulator's memory ends at a guard page; its start is aligned to 256 bytes only if the size is a multiple of
+  // 256.
   return array_of(session, {queue, ops::QueuedMemory::bytes_of<char>(bytes)}, bytes);
 }
 
@@ -57,14 +60,18 @@ void write_csr(const Topology& topology, void* row_offsets, void* column_indices
   TopologyState& state = *plan::checked_state(what, topology, stream);
   const TopologyStatistics& statistics = topology.statistics();
   if (row_offsets == nullptr) fail(ErrorCode::invalid_argument, "cannot {}: row_offsets is null", what);
-  if (column_indices == nullptr && statistics.nonzeros > 0) fail(ErrorCode::invalid_argument, "cannot {}: column_indices is null", what);
+  if (column_indices == nullptr && statistics.nonzeros > 0)
+    fail(ErrorCode::invalid_argument, "cannot {}: column_indices is null", what);
   const ops::CsrArrays arrays = state.arrays();
   if (arrays.wide_offsets && type == IntegerType::i32)
-    fail(ErrorCode::invalid_argument, "cannot {}: int32 does not hold {} nonzeros; give int64", what, statistics.nonzeros);
+    fail(ErrorCode::invalid_argument, "cannot {}: int32 does not hold {} nonzeros; give int64", what,
+         statistics.nonzeros);
   const ops::Queue queue = plan::queue_on(*state.session(), stream);
   state.note_use(stream);
-  ops::gather(queue, arrays.row_offsets, ops::offset_type(arrays.wide_offsets), nullptr, statistics.rows + 1, row_offsets, type);
-  ops::gather(queue, arrays.column_indices, ops::integer_type(arrays.index), nullptr, statistics.nonzeros, column_indices, type);
+  ops::gather(queue, arrays.row_offsets, ops::offset_type(arrays.wide_offsets), nullptr, statistics.rows + 1,
+              row_offsets, type);
+  ops::gather(queue, arrays.column_indices, ops::integer_type(arrays.index), nullptr, statistics.nonzeros,
+              column_indices, type);
 }
 
 }  // namespace

@@ -14,8 +14,10 @@ DeviceArray make_array(const std::shared_ptr<Session>& session, std::int64_t byt
 void copy_to_device(Session& session, void* device, const void* host, std::int64_t bytes, Stream stream);
 void copy_to_host(Session& session, void* host, const void* device, std::int64_t bytes, Stream stream);
 
-SparseMatrix sparse_above(const std::shared_ptr<Session>& session, const DenseView& dense, float threshold, Stream stream);
-SparseMatrix sparse_largest(const std::shared_ptr<Session>& session, const DenseView& dense, std::int64_t count, Per per, Stream stream);
+SparseMatrix sparse_above(const std::shared_ptr<Session>& session, const DenseView& dense, float threshold,
+                          Stream stream);
+SparseMatrix sparse_largest(const std::shared_ptr<Session>& session, const DenseView& dense, std::int64_t count,
+                            Per per, Stream stream);
 
 Topology make_mask(const std::shared_ptr<Session>& session, const UniformMask& mask, Stream stream);
 Topology make_mask(const std::shared_ptr<Session>& session, const BlockMask& mask, Stream stream);

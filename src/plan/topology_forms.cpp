@@ -24,7 +24,8 @@
 
 namespace vostok::plan {
 
-TopologyStatistics statistics_of(const CsrMeasures& measures, std::int64_t rows, std::int64_t cols, std::int64_t nonzeros) {
+TopologyStatistics statistics_of(const CsrMeasures& measures, std::int64_t rows, std::int64_t cols,
+                                 std::int64_t nonzeros) {
   return {.rows = rows,
           .cols = cols,
           .nonzeros = nonzeros,
@@ -67,10 +68,12 @@ void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& ne
 
 void TopologyForms::derive_columns(const ops::Queue& queue, IndexType index, bool& queued) {
   if (index == IndexType::u16 && stored_index() != IndexType::u16)
-    fail(ErrorCode::unsupported, "cannot derive 16-bit indices of a topology: cols = {} is past 65536", statistics.cols);
+    fail(ErrorCode::unsupported, "cannot derive 16-bit indices of a topology: cols = {} is past 65536",
+         statistics.cols);
   if (index != IndexType::i32 || stored_index() == IndexType::i32 || wide_columns || statistics.nonzeros == 0) return;
   ops::QueuedMemory columns(queue, statistics.nonzeros * std::int64_t{sizeof(std::int32_t)});
-  ops::gather(queue, column_indices.data(), IntegerType::u16, nullptr, statistics.nonzeros, columns.data(), IntegerType::i32);
+  ops::gather(queue, column_indices.data(), IntegerType::u16, nullptr, statistics.nonzeros, columns.data(),
+              IntegerType::i32);
   wide_columns = std::move(columns);
   queued = true;
 }
@@ -106,7 +109,9 @@ void TopologyForms::derive_slots(const ops::Queue& queue, const SlotShape& shape
   if (table.count > 0) {
     table.records = ops::QueuedMemory(queue, table.count * std::int64_t{sizeof(RowRecord)});
     table.columns = ops::QueuedMemory(queue, table.count * shape.entries * size_of(ops::integer_type(index)));
-    ops::RowSlotSource source{.csr = arrays(), .row_order = row_order.as<const std::int32_t>(), .first_slots = first_slots.as<const std::int32_t>()};
+    ops::RowSlotSource source{.csr = arrays(),
+                              .row_order = row_order.as<const std::int32_t>(),
+                              .first_slots = first_slots.as<const std::int32_t>()};
     source.csr.column_indices = columns(index);
     source.csr.index = index;
     ops::fill_row_slots(queue, source, shape, table.count, table.records.as<RowRecord>(), table.columns.data());
@@ -116,16 +121,19 @@ void TopologyForms::derive_slots(const ops::Queue& queue, const SlotShape& shape
 }
 
 void TopologyForms::derive_strips(const ops::Queue& queue, int entries, bool& queued) {
-  if (wide_offsets) fail(ErrorCode::unsupported, "cannot cut rows into strips: {} nonzeros are past 2^31 - 1", statistics.nonzeros);
+  if (wide_offsets)
+    fail(ErrorCode::unsupported, "cannot cut rows into strips: {} nonzeros are past 2^31 - 1", statistics.nonzeros);
   if (strip_tables.contains(entries)) return;
   if (!host_offsets.empty()) {
     const std::vector<Strip> strips = sparse::strips(host_offsets, entries);
-    strip_tables.emplace(entries, StripTable{.strips = upload(queue, strips), .count = static_cast<std::int64_t>(strips.size())});
+    strip_tables.emplace(
+        entries, StripTable{.strips = upload(queue, strips), .count = static_cast<std::int64_t>(strips.size())});
     return;
   }
   StripTable table{.strips = {}, .count = ops::strip_room(statistics, entries)};
   if (table.count > std::numeric_limits<std::int32_t>::max())
-    fail(ErrorCode::unsupported, "cannot cut rows into strips: {} strips of {} entries are past 2^31 - 1", table.count, entries);
+    fail(ErrorCode::unsupported, "cannot cut rows into strips: {} strips of {} entries are past 2^31 - 1", table.count,
+         entries);
   if (table.count > 0) {
     table.strips = ops::QueuedMemory(queue, table.count * std::int64_t{sizeof(Strip)});
     ops::cut_strips(queue, arrays(), entries, table.strips.as<Strip>(), table.count);
@@ -137,8 +145,8 @@ void TopologyForms::derive_strips(const ops::Queue& queue, int entries, bool& qu
 void TopologyForms::derive_chunks(const ops::Queue& queue, int items, bool& queued) {
   if (chunk_tables.contains(items)) return;
   if (statistics.rows + statistics.nonzeros > std::numeric_limits<std::int32_t>::max())
-    fail(ErrorCode::unsupported, "cannot cut a topology into chunks: {} rows and {} nonzeros are past 2^31 - 1", statistics.rows,
-         statistics.nonzeros);
+    fail(ErrorCode::unsupported, "cannot cut a topology into chunks: {} rows and {} nonzeros are past 2^31 - 1",
+         statistics.rows, statistics.nonzeros);
   ChunkTable table{.chunks = {}, .count = chunk_count(statistics.rows, statistics.nonzeros, items)};
   if (!host_offsets.empty()) {
     table.chunks = upload(queue, sparse::chunk_starts(host_offsets, items));
@@ -154,7 +162,8 @@ void TopologyForms::derive_panels(const ops::Queue& queue, int panel_rows, bool&
   if (panel_tables.contains(panel_rows)) return;
   if (const auto reason = ops::panels_declined(statistics, panel_rows))
     fail(ErrorCode::unsupported, "cannot cut a topology into panels: {}", *reason);
-  ops::QueuedMemory starts(queue, panel_start_count(statistics.rows, statistics.cols, panel_rows) * std::int64_t{sizeof(std::int32_t)});
+  ops::QueuedMemory starts(
+      queue, panel_start_count(statistics.rows, statistics.cols, panel_rows) * std::int64_t{sizeof(std::int32_t)});
   ops::find_panel_starts(queue, arrays(), panel_rows, starts.as<std::int32_t>());
   panel_tables.emplace(panel_rows, std::move(starts));
   queued = true;
@@ -162,16 +171,19 @@ void TopologyForms::derive_panels(const ops::Queue& queue, int panel_rows, bool&
 
 void TopologyForms::derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued) {
   if (tile_tables.contains({shape.rows, shape.columns})) return;
-  if (const auto reason = ops::tile_lists_declined(statistics, shape)) fail(ErrorCode::unsupported, "cannot list tiles of a topology: {}", *reason);
+  if (const auto reason = ops::tile_lists_declined(statistics, shape))
+    fail(ErrorCode::unsupported, "cannot list tiles of a topology: {}", *reason);
   const std::int64_t count = ops::tile_room(statistics, shape);
-  TileTable table{.tiles = ops::QueuedMemory(queue, count * std::int64_t{sizeof(SampleTile)}),
-                  .row_shifts = ops::QueuedMemory(queue, count * shape.rows * std::int64_t{sizeof(std::int32_t)}),
-                  .places = ops::QueuedMemory(queue, ops::entry_room(statistics, shape) * std::int64_t{sizeof(std::uint16_t)}),
-                  .count = count};
+  TileTable table{
+      .tiles = ops::QueuedMemory(queue, count * std::int64_t{sizeof(SampleTile)}),
+      .row_shifts = ops::QueuedMemory(queue, count * shape.rows * std::int64_t{sizeof(std::int32_t)}),
+      .places = ops::QueuedMemory(queue, ops::entry_room(statistics, shape) * std::int64_t{sizeof(std::uint16_t)}),
+      .count = count};
   if (count > 0) {
-    ops::list_tiles(
-        queue, arrays(), shape, statistics,
-        {.tiles = table.tiles.as<SampleTile>(), .row_shifts = table.row_shifts.as<std::int32_t>(), .places = table.places.as<std::uint16_t>()});
+    ops::list_tiles(queue, arrays(), shape, statistics,
+                    {.tiles = table.tiles.as<SampleTile>(),
+                     .row_shifts = table.row_shifts.as<std::int32_t>(),
+                     .places = table.places.as<std::uint16_t>()});
     queued = true;
   }
   tile_tables.emplace(std::pair{shape.rows, shape.columns}, std::move(table));
@@ -184,14 +196,17 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, PackedGrain gr
   const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
   const std::int64_t rows = packed_row_strips(statistics.rows) * packed_strip_rows();
   const std::int64_t nonzeros = statistics.nonzeros, placed = value_positions || !statistics.sorted ? nonzeros : 0;
-  const std::int64_t slots = nonzeros + std::min(strips, nonzeros);  // at most one more for each strip with an odd number
+  const std::int64_t slots =
+      nonzeros + std::min(strips, nonzeros);  // at most one more for each strip with an odd number
   using Memory = ops::QueuedMemory;
-  const std::int64_t headers = strips * packed_header_words(grain), left_starts = grain == PackedGrain::four ? rows + 1 : 0;
+  const std::int64_t headers = strips * packed_header_words(grain),
+                     left_starts = grain == PackedGrain::four ? rows + 1 : 0;
   const std::int64_t offsets_bytes = Memory::bytes_of<std::uint32_t>(strips + 1);
-  PackedParts parts{.offsets = Memory(queue, 2 * offsets_bytes + Memory::bytes_of<std::uint32_t>(left_starts)),
-                    .tables = Memory(queue, Memory::bytes_of<std::uint32_t>(headers) + offsets_bytes +
-                                                Memory::bytes_of<std::int32_t>(strips * packed_strip_rows() + rows) +
-                                                Memory::bytes_of<std::uint16_t>(slots) + Memory::bytes_of<std::int32_t>(placed))};
+  PackedParts parts{
+      .offsets = Memory(queue, 2 * offsets_bytes + Memory::bytes_of<std::uint32_t>(left_starts)),
+      .tables = Memory(queue, Memory::bytes_of<std::uint32_t>(headers) + offsets_bytes +
+                                  Memory::bytes_of<std::int32_t>(strips * packed_strip_rows() + rows) +
+                                  Memory::bytes_of<std::uint16_t>(slots) + Memory::bytes_of<std::int32_t>(placed))};
   ops::PackedFormParts pointers{.headers = parts.tables.take<std::uint32_t>(headers),
                                 .row_starts = parts.tables.take<std::int32_t>(strips * packed_strip_rows() + rows),
                                 .slot_offsets = parts.tables.take<std::uint32_t>(strips + 1),
@@ -210,7 +225,8 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, PackedGrain gr
     };
   }
   queued = true;
-  ops::make_packed_form(queue, {.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()}, grain, pointers);
+  ops::make_packed_form(queue, {.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()}, grain,
+                        pointers);
   parts.structure = {.headers = pointers.headers,
                      .row_starts = pointers.row_starts,
                      .slot_offsets = pointers.slot_offsets,
@@ -227,7 +243,8 @@ void TopologyForms::derive_packed_strips(const ops::Queue& queue, PackedGrain gr
                      .left = parts.structure.left,
                      .grain = grain};
   for (const int words : {0, 1})
-    queue.device().copy_to_host(&parts.structure.units[words], pointers.unit_offsets[words] + strips, sizeof(parts.structure.units[words]));
+    queue.device().copy_to_host(&parts.structure.units[words], pointers.unit_offsets[words] + strips,
+                                sizeof(parts.structure.units[words]));
   packed.emplace(grain, std::move(parts));
 }
 
@@ -249,7 +266,8 @@ void TopologyForms::derive_runs(const ops::Queue& queue, int gap_bits, bool& que
   table.firsts = ops::QueuedMemory(queue, room * std::int64_t{sizeof(std::int32_t)});
   if (value_positions) {
     table.positions = ops::QueuedMemory(queue, value_positions.bytes());
-    ops::gather(queue, value_positions.data(), IntegerType::i32, nullptr, statistics.nonzeros, table.positions.data(), IntegerType::i32);
+    ops::gather(queue, value_positions.data(), IntegerType::i32, nullptr, statistics.nonzeros, table.positions.data(),
+                IntegerType::i32);
   }
   const ops::RunParts parts{.row_runs = table.row_runs.as<const std::uint32_t>(),
                             .starts = table.starts.as<std::uint16_t>(),
@@ -274,7 +292,9 @@ void TopologyForms::derive_sparse_strips(const ops::Queue& queue, bool& queued) 
   if (const auto reason = ops::sparse_strips_declined(statistics))
     fail(ErrorCode::unsupported, "cannot make sparse strips of a topology: {}", *reason);
   const std::int64_t strips = ops::packed_strip_count(statistics.rows, statistics.cols);
-  const auto words = [&](std::int64_t count) { return ops::QueuedMemory(queue, count * std::int64_t{sizeof(std::uint32_t)}); };
+  const auto words = [&](std::int64_t count) {
+    return ops::QueuedMemory(queue, count * std::int64_t{sizeof(std::uint32_t)});
+  };
   SparseParts parts{.groups = words(strips * packed_lanes()),
                     .headers = words(strips),
                     .nonzero_offsets = words(strips + 1),
@@ -285,7 +305,8 @@ void TopologyForms::derive_sparse_strips(const ops::Queue& queue, bool& queued) 
                                       .nonzero_offsets = parts.nonzero_offsets.as<std::uint32_t>(),
                                       .unit_offsets = parts.unit_offsets.as<std::uint32_t>(),
                                       .sources = parts.sources.as<std::int32_t>()};
-  ops::make_sparse_form(queue, {.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()}, pointers);
+  ops::make_sparse_form(queue, {.csr = arrays(), .value_positions = value_positions.as<const std::int32_t>()},
+                        pointers);
   queued = true;
   unsigned units = 0;
   queue.device().copy_to_host(&units, pointers.unit_offsets + strips, sizeof(units));
@@ -312,7 +333,9 @@ ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) c
                                  .value_positions = value_positions.as<const std::int32_t>()};
   if (needs.slots.entries > 0) {
     const SlotTable& table = slot_tables.at({needs.slots.entries, needs.slots.most_pieces, needs.index});
-    pointers.slots = {.records = table.records.as<const RowRecord>(), .columns = table.columns.data(), .count = static_cast<unsigned>(table.count)};
+    pointers.slots = {.records = table.records.as<const RowRecord>(),
+                      .columns = table.columns.data(),
+                      .count = static_cast<unsigned>(table.count)};
   }
   if (needs.strip_entries > 0) {
     const StripTable& table = strip_tables.at(needs.strip_entries);

@@ -17,7 +17,8 @@
 namespace vostok::plan {
 
 /// Statistics of a structure that was measured and found valid.
-TopologyStatistics statistics_of(const CsrMeasures& measures, std::int64_t rows, std::int64_t cols, std::int64_t nonzeros);
+TopologyStatistics statistics_of(const CsrMeasures& measures, std::int64_t rows, std::int64_t cols,
+                                 std::int64_t nonzeros);
 
 /// A copy in device memory, complete on return.
 template <class T>
@@ -30,8 +31,9 @@ ops::QueuedMemory upload(const ops::Queue& queue, const std::vector<T>& values) 
 /// Not thread-safe: TopologyState locks it.
 struct TopologyForms {
   TopologyStatistics statistics;
-  bool wide_offsets = false;               ///< int64, from 2^31 nonzeros on
-  std::vector<std::int64_t> host_offsets;  ///< if the structure came from the host: forms that need no columns are made from these
+  bool wide_offsets = false;  ///< int64, from 2^31 nonzeros on
+  std::vector<std::int64_t>
+      host_offsets;  ///< if the structure came from the host: forms that need no columns are made from these
   ops::QueuedMemory row_offsets;
   ops::QueuedMemory column_indices;  ///< of the narrowest type
   ops::QueuedMemory wide_columns;    ///< int32, if column_indices are narrower and these were needed
@@ -101,7 +103,8 @@ struct TopologyForms {
 
   /// Whether any packed form that `needs` names exists; has_any_packed: whether any exists at all.
   bool has_packed(const ops::TopologyNeeds& needs) const {
-    return (needs.packed_strips && packed.contains(PackedGrain::pair)) || (needs.packed_fours && packed.contains(PackedGrain::four)) ||
+    return (needs.packed_strips && packed.contains(PackedGrain::pair)) ||
+           (needs.packed_fours && packed.contains(PackedGrain::four)) ||
            (needs.run_gap_bits > 0 && run_tables.contains(needs.run_gap_bits)) || (needs.sparse_strips && sparse.made);
   }
   bool has_any_packed() const { return !packed.empty() || !run_tables.empty() || sparse.made; }

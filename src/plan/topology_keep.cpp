@@ -1,4 +1,5 @@
-// What a topology keeps: its CSR arrays and what packing reads, until they are released, and the structure's identity afterwards.
+// What a topology keeps: its CSR arrays and what packing reads, until they are released, and the structure's identity
+// afterwards.
 #include <utility>
 
 #include "base/boundary.hpp"
@@ -21,7 +22,8 @@ std::string_view bytes_of(const std::vector<T>& values) {
 }
 
 void require_unread(const char* what, const std::shared_ptr<const char>& held) {
-  if (const long readers = held.use_count() - 1; readers > 0) fail_release(what, fmt::format("{} choices of plans that are alive read it", readers));
+  if (const long readers = held.use_count() - 1; readers > 0)
+    fail_release(what, fmt::format("{} choices of plans that are alive read it", readers));
 }
 
 }  // namespace
@@ -36,11 +38,13 @@ ops::CsrArrays TopologyState::arrays() const {
 }
 
 void TopologyState::require_source() const {
-  if (released_) fail(ErrorCode::invalid_argument, "cannot read the CSR arrays of a topology: release_source gave them back");
+  if (released_)
+    fail(ErrorCode::invalid_argument, "cannot read the CSR arrays of a topology: release_source gave them back");
 }
 
 void TopologyState::require_packing() const {
-  if (packing_released_) fail(ErrorCode::invalid_argument, "cannot pack values of a topology: release_packing gave back what that reads");
+  if (packing_released_)
+    fail(ErrorCode::invalid_argument, "cannot pack values of a topology: release_packing gave back what that reads");
 }
 
 bool TopologyState::serves(const ops::TopologyNeeds& needs) const {
@@ -97,7 +101,8 @@ const sparse::CodedStructure& TopologyState::coded_structure() {
   return coded_;
 }
 
-/// Computes the digest and the code from one host copy. Once known they do not change, since others may be reading them.
+/// Computes the digest and the code from one host copy. Once known they do not change, since others may be reading
+/// them.
 void TopologyState::know_structure() {
   if (!digest_.empty() && !coded_.coding.empty()) return;
   const sparse::Csr structure = host_copy();
@@ -118,9 +123,10 @@ sparse::Csr TopologyState::host_copy() const {
   csr.cols = arrays.cols;
   csr.row_offsets = own_.host_offsets;
   if (csr.row_offsets.empty())
-    csr.row_offsets = plan::read_indices(device, plan::array_of(arrays.row_offsets, ops::offset_type(arrays.wide_offsets)), 0, arrays.rows + 1);
-  const std::vector<std::int64_t> columns =
-      plan::read_indices(device, plan::array_of(arrays.column_indices, ops::integer_type(arrays.index)), 0, arrays.nonzeros);
+    csr.row_offsets = plan::read_indices(
+        device, plan::array_of(arrays.row_offsets, ops::offset_type(arrays.wide_offsets)), 0, arrays.rows + 1);
+  const std::vector<std::int64_t> columns = plan::read_indices(
+      device, plan::array_of(arrays.column_indices, ops::integer_type(arrays.index)), 0, arrays.nonzeros);
   csr.column_indices.assign(columns.begin(), columns.end());
   return csr;
 }

@@ -5,7 +5,9 @@ namespace vostok::plan {
 
 template <class Self, class Visit>
 void TopologyForms::visit_source(Self& self, Visit&& visit) {
-  for (auto* memory : {&self.row_offsets, &self.column_indices, &self.wide_columns, &self.row_order, &self.value_positions}) visit(*memory);
+  for (auto* memory :
+       {&self.row_offsets, &self.column_indices, &self.wide_columns, &self.row_order, &self.value_positions})
+    visit(*memory);
   for (auto& [key, table] : self.slot_tables)
     for (auto* memory : {&table.records, &table.columns}) visit(*memory);
   for (auto& [entries, table] : self.strip_tables) visit(table.strips);

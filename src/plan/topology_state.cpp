@@ -23,8 +23,10 @@ constexpr std::int64_t most_narrow = std::numeric_limits<std::int32_t>::max();
 void require_sizes(const CsrView& csr) {
   if (csr.rows < 0) fail(ErrorCode::invalid_topology, "cannot make topology: rows = {} is negative", csr.rows);
   if (csr.cols < 0) fail(ErrorCode::invalid_topology, "cannot make topology: cols = {} is negative", csr.cols);
-  if (csr.rows >= most_narrow) fail(ErrorCode::unsupported, "cannot make topology: rows = {} is past 2^31 - 2", csr.rows);
-  if (csr.cols > most_narrow) fail(ErrorCode::unsupported, "cannot make topology: cols = {} is past 2^31 - 1", csr.cols);
+  if (csr.rows >= most_narrow)
+    fail(ErrorCode::unsupported, "cannot make topology: rows = {} is past 2^31 - 2", csr.rows);
+  if (csr.cols > most_narrow)
+    fail(ErrorCode::unsupported, "cannot make topology: cols = {} is past 2^31 - 1", csr.cols);
   if (csr.row_offsets.data() == nullptr) fail(ErrorCode::invalid_argument, "cannot make topology: row_offsets is null");
 }
 
@@ -32,9 +34,11 @@ void require_columns(const CsrView& csr, std::int64_t nonzeros) {
   // No machine has the memory for so many indices, and sizes in bytes still fit in 64 bits.
   constexpr std::int64_t most_nonzeros = std::int64_t{1} << 47;
   if (nonzeros > most_nonzeros)
-    fail(ErrorCode::invalid_topology, "cannot make topology: row_offsets promises {} nonzeros, more than any memory holds", nonzeros);
+    fail(ErrorCode::invalid_topology,
+         "cannot make topology: row_offsets promises {} nonzeros, more than any memory holds", nonzeros);
   if (nonzeros > 0 && csr.column_indices.data() == nullptr)
-    fail(ErrorCode::invalid_argument, "cannot make topology: column_indices is null, and row_offsets promises {} nonzeros", nonzeros);
+    fail(ErrorCode::invalid_argument,
+         "cannot make topology: column_indices is null, and row_offsets promises {} nonzeros", nonzeros);
 }
 
 /// Whether to count columns while the matrix is made. That costs memory and time in proportion to the columns, so only
@@ -65,7 +69,8 @@ struct Measuring {
 };
 
 /// The transpose's offsets, from the column counts; also measures its rows.
-ops::QueuedMemory scan_columns(const ops::Queue& queue, const Measuring& measuring, std::int64_t cols, std::int64_t nonzeros) {
+ops::QueuedMemory scan_columns(const ops::Queue& queue, const Measuring& measuring, std::int64_t cols,
+                               std::int64_t nonzeros) {
   ops::QueuedMemory offsets(queue, (cols + 1) * std::int64_t{sizeof(std::int32_t)});
   ops::exclusive_scan(queue, measuring.column_counts, cols, offsets.data(), false);
   ops::measure_rows(queue, offsets.data(), false, cols, nonzeros, measuring.measures + 1);
@@ -73,7 +78,8 @@ ops::QueuedMemory scan_columns(const ops::Queue& queue, const Measuring& measuri
 }
 
 /// Checks an invalid structure again on the host, where the usual check names what is wrong.
-[[noreturn]] void fail_invalid(device::Device& device, const CsrView& csr, std::int64_t nonzeros, const CsrMeasures& measures) {
+[[noreturn]] void fail_invalid(device::Device& device, const CsrView& csr, std::int64_t nonzeros,
+                               const CsrMeasures& measures) {
   const std::vector<std::int64_t> offsets = plan::read_indices(device, csr.row_offsets, 0, csr.rows + 1);
   sparse::validate_offsets(csr.rows, offsets, nonzeros, "topology");
   const std::int64_t position = first_noted(measures.bad_column_inverted);
@@ -85,10 +91,12 @@ ops::QueuedMemory scan_columns(const ops::Queue& queue, const Measuring& measuri
 
 }  // namespace
 
-TopologyState::TopologyState(std::shared_ptr<plan::Session> session, const CsrView& csr, Stream stream) : session_(std::move(session)) {
+TopologyState::TopologyState(std::shared_ptr<plan::Session> session, const CsrView& csr, Stream stream)
+    : session_(std::move(session)) {
   require_sizes(csr);
   const device::Device& device = session_->device();
-  if (device.is_device_pointer(csr.row_offsets.data()) || device.is_device_pointer(csr.column_indices.data())) build_on_device(csr, stream);
+  if (device.is_device_pointer(csr.row_offsets.data()) || device.is_device_pointer(csr.column_indices.data()))
+    build_on_device(csr, stream);
   else build_on_host(csr);
 }
 
@@ -98,7 +106,9 @@ TopologyState::~TopologyState() {
   transposed_.release(*session_, used_);
 }
 
-ops::Queue TopologyState::queue() const { return {session_->device(), session_->step_kernels(), session_->device().own_stream()}; }
+ops::Queue TopologyState::queue() const {
+  return {session_->device(), session_->step_kernels(), session_->device().own_stream()};
+}
 
 void TopologyState::build_on_host(const CsrView& csr) {
   own_.host_offsets = plan::widen(csr.row_offsets, 0, csr.rows + 1);
@@ -111,7 +121,9 @@ void TopologyState::build_on_host(const CsrView& csr) {
 
   const ops::Queue queue = this->queue();
   if (own_.wide_offsets) own_.row_offsets = plan::upload(queue, own_.host_offsets);
-  else own_.row_offsets = plan::upload(queue, std::vector<std::int32_t>(own_.host_offsets.begin(), own_.host_offsets.end()));
+  else
+    own_.row_offsets =
+        plan::upload(queue, std::vector<std::int32_t>(own_.host_offsets.begin(), own_.host_offsets.end()));
   if (own_.stored_index() == IndexType::i32) own_.column_indices = plan::upload(queue, columns);
   else own_.column_indices = plan::upload(queue, std::vector<std::uint16_t>(columns.begin(), columns.end()));
   if (session_->device().only_compiles()) rehearse(columns);
@@ -123,9 +135,11 @@ void TopologyState::build_on_host(const CsrView& csr) {
 void TopologyState::rehearse(const std::vector<std::int32_t>& columns) {
   const std::int64_t rows = own_.statistics.rows, cols = own_.statistics.cols, nonzeros = own_.statistics.nonzeros;
   if (!own_.wide_offsets) {
-    const sparse::Csr structure{.rows = rows, .cols = cols, .row_offsets = std::move(own_.host_offsets), .column_indices = columns};
+    const sparse::Csr structure{
+        .rows = rows, .cols = cols, .row_offsets = std::move(own_.host_offsets), .column_indices = columns};
     const sparse::Csr transpose = sparse::transpose(structure).csr;
-    known_transpose_ = sparse::statistics(transpose.rows, transpose.cols, transpose.row_offsets, transpose.column_indices);
+    known_transpose_ =
+        sparse::statistics(transpose.rows, transpose.cols, transpose.row_offsets, transpose.column_indices);
   }
   own_.host_offsets.clear();
   const Measuring measuring(queue(), cols);
@@ -143,10 +157,13 @@ void TopologyState::rehearse(const std::vector<std::int32_t>& columns) {
     for (const IntegerType indices : {IntegerType::u16, IntegerType::i32, IntegerType::i64})
       for (const bool counted : {false, true})
         attempt([&] {
-          ops::copy_and_check(
-              queue(),
-              {.rows = rows, .cols = cols, .row_offsets = plan::array_of(source, offsets), .column_indices = plan::array_of(source, indices)}, stored,
-              {.column_counts = counted ? measuring.column_counts : nullptr}, measuring.measures);
+          ops::copy_and_check(queue(),
+                              {.rows = rows,
+                               .cols = cols,
+                               .row_offsets = plan::array_of(source, offsets),
+                               .column_indices = plan::array_of(source, indices)},
+                              stored, {.column_counts = counted ? measuring.column_counts : nullptr},
+                              measuring.measures);
         });
   if (counts_columns_early(cols, nonzeros)) attempt([&] { scan_columns(queue(), measuring, cols, nonzeros); });
   if (own_.statistics.sorted) return;
@@ -166,10 +183,12 @@ void TopologyState::build_on_device(const CsrView& csr, Stream stream) {
     if (view.nonzeros < 0) view.nonzeros = plan::widen(csr.row_offsets, csr.rows, 1).front();
     offsets = plan::upload_indices(queue, view.row_offsets, csr.rows + 1);
   }
-  const std::int64_t nonzeros = view.nonzeros >= 0 ? view.nonzeros : plan::read_indices(device, view.row_offsets, csr.rows, 1).front();
+  const std::int64_t nonzeros =
+      view.nonzeros >= 0 ? view.nonzeros : plan::read_indices(device, view.row_offsets, csr.rows, 1).front();
   if (nonzeros < 0) fail_invalid(device, view, nonzeros, {});
   require_columns(csr, nonzeros);
-  if (nonzeros > 0 && !device.is_device_pointer(csr.column_indices.data())) columns = plan::upload_indices(queue, view.column_indices, nonzeros);
+  if (nonzeros > 0 && !device.is_device_pointer(csr.column_indices.data()))
+    columns = plan::upload_indices(queue, view.column_indices, nonzeros);
   copy_from_device(view, nonzeros);
   if (!own_.statistics.sorted && !own_.statistics.duplicates) find_duplicates();
 }
@@ -180,8 +199,8 @@ void TopologyState::copy_from_device(const CsrView& csr, std::int64_t nonzeros) 
   own_.statistics = {.rows = csr.rows, .cols = csr.cols, .nonzeros = nonzeros};
   own_.wide_offsets = nonzeros > most_narrow;
   own_.row_offsets = ops::QueuedMemory(queue, (csr.rows + 1) * size_of(ops::offset_type(own_.wide_offsets)));
-  own_.column_indices =
-      ops::QueuedMemory(queue, checked_multiply(nonzeros, size_of(ops::integer_type(own_.stored_index())), "bytes of column indices"));
+  own_.column_indices = ops::QueuedMemory(
+      queue, checked_multiply(nonzeros, size_of(ops::integer_type(own_.stored_index())), "bytes of column indices"));
   const Measuring measuring(queue, early ? csr.cols : 0);
   ops::copy_and_check(queue, csr, own_.arrays(),
                       {.row_offsets = own_.row_offsets.data(),
@@ -191,7 +210,8 @@ void TopologyState::copy_from_device(const CsrView& csr, std::int64_t nonzeros) 
   if (early) transposed_.row_offsets = scan_columns(queue, measuring, csr.cols, nonzeros);
 
   const auto [measures, transposed_measures] = measuring.read(queue);
-  if (measures.bad_row_inverted != 0 || measures.bad_column_inverted != 0) fail_invalid(queue.device(), csr, nonzeros, measures);
+  if (measures.bad_row_inverted != 0 || measures.bad_column_inverted != 0)
+    fail_invalid(queue.device(), csr, nonzeros, measures);
   own_.statistics = plan::statistics_of(measures, csr.rows, csr.cols, nonzeros);
   if (early) transposed_.statistics = plan::statistics_of(transposed_measures, csr.cols, csr.rows, nonzeros);
   share_statistics();
@@ -216,7 +236,8 @@ void TopologyState::find_duplicates() {
 }
 
 void TopologyState::require_narrow() const {
-  if (own_.wide_offsets) fail(ErrorCode::unsupported, "cannot transpose topology: {} nonzeros are past 2^31 - 1", own_.statistics.nonzeros);
+  if (own_.wide_offsets)
+    fail(ErrorCode::unsupported, "cannot transpose topology: {} nonzeros are past 2^31 - 1", own_.statistics.nonzeros);
 }
 
 void TopologyState::require_transposed_offsets() {

@@ -27,8 +27,9 @@ std::string digest_of_structure(const sparse::Csr& csr);
 
 struct TopologyState {
  public:
-  /// Copies, validates and measures: arrays in host memory on the host, without a kernel; arrays in device memory on the device,
-  /// with one small read-back (two where `csr.nonzeros` is not given). Errors: invalid_topology, unsupported, out_of_memory.
+  /// Copies, validates and measures: arrays in host memory on the host, without a kernel; arrays in device memory on
+  /// the device, with one small read-back (two where `csr.nonzeros` is not given). Errors: invalid_topology,
+  /// unsupported, out_of_memory.
   TopologyState(std::shared_ptr<plan::Session> session, const CsrView& csr, Stream stream);
   ~TopologyState();
   TopologyState(const TopologyState&) = delete;
@@ -41,7 +42,8 @@ struct TopologyState {
   const std::shared_ptr<plan::Session>& session() const { return session_; }
   std::int64_t device_bytes() const;
 
-  /// Pointers for kernels. Forms are built on their first request, under a lock, and are complete on return. Errors: unsupported.
+  /// Pointers for kernels. Forms are built on their first request, under a lock, and are complete on return. Errors:
+  /// unsupported.
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs);
 
   /// Whether `needs` can be met without anything that was released.
@@ -95,18 +97,21 @@ struct TopologyState {
   void settle();
 
   std::shared_ptr<plan::Session> session_;
-  mutable std::mutex mutex_;  ///< guards what is derived: of own_ all except its two arrays and statistics, of transposed_ everything
+  mutable std::mutex
+      mutex_;  ///< guards what is derived: of own_ all except its two arrays and statistics, of transposed_ everything
   plan::TopologyForms own_;
   plan::TopologyForms transposed_;
   bool unsettled_ = false;  ///< forms are queued that nobody has waited for
   bool transpose_measured_ = false;
-  std::optional<TopologyStatistics> known_transpose_;                     ///< from the host, if no kernel can measure it
-  std::vector<std::string> missing_steps_;                                ///< which kernels of the rehearsal are missing
-  std::string digest_;                                                    ///< empty: not yet known
-  sparse::CodedStructure coded_;                                          ///< without a coding: not yet known
-  std::shared_ptr<const char> source_ = std::make_shared<const char>();   ///< copied by whoever reads the CSR arrays: its use count says how many do
-  std::atomic<bool> released_ = false;                                    ///< the CSR arrays are gone
-  std::shared_ptr<const char> packing_ = std::make_shared<const char>();  ///< copied by whoever reads what only packing needs
+  std::optional<TopologyStatistics> known_transpose_;  ///< from the host, if no kernel can measure it
+  std::vector<std::string> missing_steps_;             ///< which kernels of the rehearsal are missing
+  std::string digest_;                                 ///< empty: not yet known
+  sparse::CodedStructure coded_;                       ///< without a coding: not yet known
+  std::shared_ptr<const char> source_ =
+      std::make_shared<const char>();   ///< copied by whoever reads the CSR arrays: its use count says how many do
+  std::atomic<bool> released_ = false;  ///< the CSR arrays are gone
+  std::shared_ptr<const char> packing_ =
+      std::make_shared<const char>();  ///< copied by whoever reads what only packing needs
   std::atomic<bool> packing_released_ = false;
   plan::StreamSet used_;
 };

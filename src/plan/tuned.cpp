@@ -21,7 +21,8 @@ std::string at_clocks(const tune::Outcome& outcome) {
 
 std::string without_worker(const Vetting& vetting) {
   if (vetting.no_worker().empty()) return {};
-  return fmt::format("; code that never passed verification was not tried, for there is no worker: {}", vetting.no_worker());
+  return fmt::format("; code that never passed verification was not tried, for there is no worker: {}",
+                     vetting.no_worker());
 }
 
 }  // namespace
@@ -54,19 +55,22 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
             if (result.status == "measured") ++session_->counters().trials_measured;
             writer->add(to_record(candidate, result));
           },
-      .earlier = [&](const tune::Candidate& candidate, const tune::Compiled& compiled) { return vetting.earlier(candidate, compiled); },
+      .earlier = [&](const tune::Candidate& candidate,
+                     const tune::Compiled& compiled) { return vetting.earlier(candidate, compiled); },
       .admit = [&](const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds,
                    double slow_us) { return vetting.admit(candidate, compiled, seconds, slow_us); },
       .stop = options.stop};
   const tune::Outcome outcome = tune::race(session_->device(), *racing, candidates, settings);
   writer.reset();
-  if (!outcome.winner) return heuristic(task, fmt::format("not tuned: no candidate could be measured{}", without_worker(vetting)));
+  if (!outcome.winner)
+    return heuristic(task, fmt::format("not tuned: no candidate could be measured{}", without_worker(vetting)));
 
   const tune::Candidate& candidate = candidates[*outcome.winner];
   const tune::Result& result = outcome.results[*outcome.winner];
   const double median_us = result.median_us.value_or(0);  // a winner was measured
   const auto is_default = [&](const tune::Result& raced) { return candidates[raced.candidate].is_default; };
-  const std::optional<double> standard_us = tune::fastest_default(outcome.results, is_default, &tune::Result::median_us);
+  const std::optional<double> standard_us =
+      tune::fastest_default(outcome.results, is_default, &tune::Result::median_us);
   session_->tuning().set_winner(key, device_key,
                                 {.family = candidate.family,
                                  .config = candidate.config,
@@ -76,11 +80,12 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
                                  .rounds = result.rounds,
                                  .effort = options.effort,
                                  .library_version = library_version});
-  Decision decision{.family = ops::find_family(query.operation, candidate.family),
-                    .config = candidate.config,
-                    .provenance = Provenance::tuned_here,
-                    .note = fmt::format("best of {} candidates{}{}", candidates.size(), at_clocks(outcome), without_worker(vetting)),
-                    .median_us = median_us};
+  Decision decision{
+      .family = ops::find_family(query.operation, candidate.family),
+      .config = candidate.config,
+      .provenance = Provenance::tuned_here,
+      .note = fmt::format("best of {} candidates{}{}", candidates.size(), at_clocks(outcome), without_worker(vetting)),
+      .median_us = median_us};
   if (standard_us) decision.speedup_over_default = *standard_us / median_us;
   return with_kernels(task, std::move(decision));
 }

@@ -12,7 +12,8 @@ namespace vostok::plan {
 std::int64_t largest_workspace(const ops::Query& query, const std::vector<tune::Candidate>& candidates) {
   std::int64_t bytes = 0;
   for (const tune::Candidate& candidate : candidates)
-    bytes = std::max(bytes, ops::find_family(query.operation, candidate.family)->workspace_bytes(query, candidate.config));
+    bytes =
+        std::max(bytes, ops::find_family(query.operation, candidate.family)->workspace_bytes(query, candidate.config));
   return bytes;
 }
 
@@ -34,15 +35,20 @@ std::optional<tune::Earlier> Vetting::earlier(const tune::Candidate& candidate, 
   if (trial == nullptr || trial->status != "measured" || !trial->median_us) return std::nullopt;
   // Code that was banned since then is not trusted.
   if (!session_.tuning().standing(compiled.code_digest).failure.empty()) return std::nullopt;
-  return tune::Earlier{
-      .median_us = *trial->median_us, .spread_us = trial->spread_us.value_or(0), .rounds = trial->rounds, .verified = trial->reason != not_verified};
+  return tune::Earlier{.median_us = *trial->median_us,
+                       .spread_us = trial->spread_us.value_or(0),
+                       .rounds = trial->rounds,
+                       .verified = trial->reason != not_verified};
 }
 
-tune::Admission Vetting::admit(const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds, double slow_us) {
+tune::Admission Vetting::admit(const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds,
+                               double slow_us) {
   const TrialRecord* const trial = trial_of(candidate, compiled.code_digest);
-  if (trial != nullptr && is_failure(trial->status, trial->reason)) return {.status = trial->status, .reason = trial->reason};
+  if (trial != nullptr && is_failure(trial->status, trial->reason))
+    return {.status = trial->status, .reason = trial->reason};
   const CodeStanding standing = session_.tuning().standing(compiled.code_digest);
-  if (!standing.failure.empty()) return {.status = "banned", .reason = fmt::format("{} before: {}", standing.failure, standing.reason)};
+  if (!standing.failure.empty())
+    return {.status = "banned", .reason = fmt::format("{} before: {}", standing.failure, standing.reason)};
   if (standing.passed || !must_pass_first()) return {};
   if (seconds <= 0 && !candidate.must_run()) return {.status = "not_reached"};
   // The emulator's times are meaningless.

@@ -21,7 +21,8 @@ class Vetting {
 
   /// Code that failed before is refused, and code that passed runs here. The rest goes to the worker, or is
   /// refused if there is none.
-  tune::Admission admit(const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds, double slow_us);
+  tune::Admission admit(const tune::Candidate& candidate, const tune::Compiled& compiled, double seconds,
+                        double slow_us);
 
   /// Why candidates were not tried; empty if there was a worker, or none was needed.
   const std::string& no_worker() const { return worker_.unavailable(); }

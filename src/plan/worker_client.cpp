@@ -83,7 +83,8 @@ tune::Frame WorkerClient::problem_frame() const {
 }
 
 WorkerClient::Loss WorkerClient::loss_of(State state, const tune::WorkerPatience& patience, double seconds) {
-  if (state == State::malformed) return {.status = "faulted", .reason = fmt::format("it speaks no frames: {}", process_->stream().why())};
+  if (state == State::malformed)
+    return {.status = "faulted", .reason = fmt::format("it speaks no frames: {}", process_->stream().why())};
   if (state == State::closed) {
     const tune::WorkerEnd end = process_->end();
     return {.status = end.of_code ? "faulted" : "", .reason = fmt::format("its process ended: {}", end.words)};
@@ -92,7 +93,8 @@ WorkerClient::Loss WorkerClient::loss_of(State state, const tune::WorkerPatience
   return {.status = "hung", .reason = fmt::format("no answer within {:.3g} s", seconds)};
 }
 
-std::optional<WorkerClient::Loss> WorkerClient::converse(const std::optional<tune::Frame>& question, tune::Frame& answer, double seconds) {
+std::optional<WorkerClient::Loss> WorkerClient::converse(const std::optional<tune::Frame>& question,
+                                                         tune::Frame& answer, double seconds) {
   tune::WorkerPatience patience = process_->patience(seconds);
   State state = question ? process_->stream().send(*question, patience) : State::done;
   if (state == State::done) state = process_->stream().receive(answer, patience);
@@ -102,7 +104,8 @@ std::optional<WorkerClient::Loss> WorkerClient::converse(const std::optional<tun
   return loss;
 }
 
-std::optional<WorkerClient::Loss> WorkerClient::greet(const std::optional<tune::Frame>& question, const char* right_status, double seconds) {
+std::optional<WorkerClient::Loss> WorkerClient::greet(const std::optional<tune::Frame>& question,
+                                                      const char* right_status, double seconds) {
   tune::Frame answer;
   if (auto loss = converse(question, answer, seconds)) return loss;
   const std::string status = answer.text("status");
@@ -113,7 +116,9 @@ std::optional<WorkerClient::Loss> WorkerClient::greet(const std::optional<tune::
 
 std::optional<WorkerClient::Loss> WorkerClient::open_worker() {
   const double seconds = session_.options().worker.timeout_seconds;
-  if (!(seconds > 0)) return Loss{.status = "none", .reason = fmt::format("Options::worker.timeout_seconds = {} leaves it no time", seconds)};
+  if (!(seconds > 0))
+    return Loss{.status = "none",
+                .reason = fmt::format("Options::worker.timeout_seconds = {} leaves it no time", seconds)};
   std::string why;
   const auto tool = tune::find_tool(session_.options().worker.tool, why);
   if (tool) process_ = tune::WorkerProcess::start(*tool, why);
@@ -143,7 +148,9 @@ tune::Admission WorkerClient::admission_of(const tune::Frame& answer, const std:
   if (is_refusal(status)) return {.status = status, .reason = answer.text("reason")};
   const auto median_us = time_in(answer, "median_us"), spread_us = time_in(answer, "spread_us");
   if ((status != "passed" && status != "slow") || !median_us || !spread_us)
-    return {.status = "untested", .reason = fmt::format("what the worker says makes no sense: {}", to_text(answer.fields).substr(0, most_told))};
+    return {
+        .status = "untested",
+        .reason = fmt::format("what the worker says makes no sense: {}", to_text(answer.fields).substr(0, most_told))};
   if (answer.text("code_digest") != code_digest)
     return {.status = "untested", .reason = "the worker's compiler made other code of it than this process's"};
   return {.verified = status == "passed",
@@ -151,18 +158,22 @@ tune::Admission WorkerClient::admission_of(const tune::Frame& answer, const std:
           .rounds = parse_number<int>(answer.text("rounds")).value_or(0)};
 }
 
-tune::Admission WorkerClient::ask(const tune::Candidate& candidate, const std::string& code_digest, double seconds, double slow_us) {
+tune::Admission WorkerClient::ask(const tune::Candidate& candidate, const std::string& code_digest, double seconds,
+                                  double slow_us) {
   const Clock::time_point asked = Clock::now();
   const double limit = session_.options().worker.timeout_seconds * (candidate.must_run() ? patience_factor : 1);
-  const tune::Frame question{.fields = {{"verb", "candidate"},
-                                        {"family", candidate.family},
-                                        {"config", to_text(candidate.config)},
-                                        {"must_run", candidate.must_run() ? "1" : "0"},
-                                        {"slow_us", std::isfinite(slow_us) ? fmt::format("{:.17g}", slow_us) : std::string()}},
-                             .bytes = {}};
+  const tune::Frame question{
+      .fields = {{"verb", "candidate"},
+                 {"family", candidate.family},
+                 {"config", to_text(candidate.config)},
+                 {"must_run", candidate.must_run() ? "1" : "0"},
+                 {"slow_us", std::isfinite(slow_us) ? fmt::format("{:.17g}", slow_us) : std::string()}},
+      .bytes = {}};
   std::string last_reason;
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    if (!start()) return {.status = "untested", .reason = fmt::format("it never passed verification, and there is no worker: {}", unavailable_)};
+    if (!start())
+      return {.status = "untested",
+              .reason = fmt::format("it never passed verification, and there is no worker: {}", unavailable_)};
     const double left = seconds - std::chrono::duration<double>(Clock::now() - asked).count();
     if (left <= 0 && !candidate.must_run()) return {.status = "not_reached"};
     const bool budget_is_shorter = !candidate.must_run() && left < limit;
@@ -173,7 +184,8 @@ tune::Admission WorkerClient::ask(const tune::Candidate& candidate, const std::s
     if (!loss->status.empty()) return {.status = loss->status, .reason = loss->reason};
     last_reason = loss->reason;
   }
-  return {.status = "untested", .reason = fmt::format("others ended its worker whenever it was tried: {}", last_reason)};
+  return {.status = "untested",
+          .reason = fmt::format("others ended its worker whenever it was tried: {}", last_reason)};
 }
 
 }  // namespace vostok::plan

@@ -17,8 +17,9 @@ inline constexpr const char* worker_protocol = "2";
 /// The status of the worker's first frame, which it sends before it reads one.
 inline constexpr const char* worker_started = "started";
 
-/// The worker of one task. It is started when first needed, and again after a candidate has killed it or others have: a signal
-/// from outside, the kernel's out-of-memory killer. An end by others says nothing about the candidate, which is tried once more.
+/// The worker of one task. It is started when first needed, and again after a candidate has killed it or others have: a
+/// signal from outside, the kernel's out-of-memory killer. An end by others says nothing about the candidate, which is
+/// tried once more.
 class WorkerClient {
  public:
   WorkerClient(Session& session, const Task& task, std::int64_t workspace_bytes, std::uint64_t seed);
@@ -33,7 +34,8 @@ class WorkerClient {
  private:
   /// Why no answer came.
   struct Loss {
-    std::string status = {};  ///< what that says about the candidate; empty: nothing, since others ended or stopped the worker
+    std::string status =
+        {};  ///< what that says about the candidate; empty: nothing, since others ended or stopped the worker
     std::string reason = {};
   };
 

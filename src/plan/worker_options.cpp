@@ -52,7 +52,8 @@ struct Reader {
     const auto position = fields.find(name);
     if (position == fields.end()) return;
     const auto number = parse_number<std::int64_t>(position->second);
-    if (!number || *number < std::int64_t{std::numeric_limits<Number>::min()} || *number > std::int64_t{std::numeric_limits<Number>::max()})
+    if (!number || *number < std::int64_t{std::numeric_limits<Number>::min()} ||
+        *number > std::int64_t{std::numeric_limits<Number>::max()})
       fail(ErrorCode::invalid_argument, "cannot read the options: {} = \"{}\"", name, position->second);
     value = static_cast<Number>(*number);
   }

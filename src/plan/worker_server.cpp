@@ -21,27 +21,32 @@ using State = tune::FrameStream::State;
 
 constexpr int samples = 3;
 
-tune::Frame told(const char* status, std::string reason = {}) { return {.fields = {{"status", status}, {"reason", std::move(reason)}}, .bytes = {}}; }
+tune::Frame told(const char* status, std::string reason = {}) {
+  return {.fields = {{"status", status}, {"reason", std::move(reason)}}, .bytes = {}};
+}
 
 /// A count that a frame names. Errors: invalid_argument.
 std::int64_t count_of(const tune::Frame& asked, const char* field) {
   const auto count = parse_number<std::int64_t>(asked.text(field));
-  if (!count || *count < 0) fail(ErrorCode::invalid_argument, "cannot read a problem: {} = \"{}\" is no count", field, asked.text(field));
+  if (!count || *count < 0)
+    fail(ErrorCode::invalid_argument, "cannot read a problem: {} = \"{}\" is no count", field, asked.text(field));
   return *count;
 }
 
 /// The size of a structure with so many rows and nonzeros; nothing if it exceeds 64 bits.
 std::optional<std::int64_t> structure_bytes(std::int64_t rows, std::int64_t nonzeros) {
   std::int64_t offsets = 0, columns = 0, all = 0;
-  const bool past_64_bits =
-      __builtin_add_overflow(rows, 1, &offsets) || __builtin_mul_overflow(offsets, std::int64_t{sizeof(std::int64_t)}, &offsets) ||
-      __builtin_mul_overflow(nonzeros, std::int64_t{sizeof(std::int32_t)}, &columns) || __builtin_add_overflow(offsets, columns, &all);
+  const bool past_64_bits = __builtin_add_overflow(rows, 1, &offsets) ||
+                            __builtin_mul_overflow(offsets, std::int64_t{sizeof(std::int64_t)}, &offsets) ||
+                            __builtin_mul_overflow(nonzeros, std::int64_t{sizeof(std::int32_t)}, &columns) ||
+                            __builtin_add_overflow(offsets, columns, &all);
   return past_64_bits ? std::nullopt : std::optional(all);
 }
 
 /// The bytes that may follow a question: a structure, if this machine can hold it; other questions have none.
 std::uint64_t bytes_behind(const tune::Frame& asked) {
-  const auto rows = parse_number<std::int64_t>(asked.text("rows")), nonzeros = parse_number<std::int64_t>(asked.text("nonzeros"));
+  const auto rows = parse_number<std::int64_t>(asked.text("rows")),
+             nonzeros = parse_number<std::int64_t>(asked.text("nonzeros"));
   if (!rows || !nonzeros || *rows < 0 || *nonzeros < 0) return 0;
   const auto bytes = structure_bytes(*rows, *nonzeros);
   const std::int64_t here = machine_memory_bytes();
@@ -61,7 +66,8 @@ sparse::Csr structure_of(const tune::Frame& asked) {
   sparse::Csr csr{.rows = count_of(asked, "rows"), .cols = count_of(asked, "cols")};
   const std::int64_t nonzeros = count_of(asked, "nonzeros");
   if (structure_bytes(csr.rows, nonzeros) != std::ssize(asked.bytes))
-    fail(ErrorCode::invalid_argument, "cannot read a structure: {} bytes are not {} rows and {} nonzeros", asked.bytes.size(), csr.rows, nonzeros);
+    fail(ErrorCode::invalid_argument, "cannot read a structure: {} bytes are not {} rows and {} nonzeros",
+         asked.bytes.size(), csr.rows, nonzeros);
   std::string_view bytes = asked.bytes;
   csr.row_offsets = take<std::int64_t>(bytes, csr.rows + 1);
   csr.column_indices = take<std::int32_t>(bytes, nonzeros);
@@ -71,7 +77,8 @@ sparse::Csr structure_of(const tune::Frame& asked) {
 
 FieldMap fields_of(const tune::Frame& asked, const char* field) {
   auto parsed = parse_field_map(asked.text(field));
-  if (!parsed) fail(ErrorCode::invalid_argument, "cannot read {}: \"{}\" is no list of fields", field, asked.text(field));
+  if (!parsed)
+    fail(ErrorCode::invalid_argument, "cannot read {}: \"{}\" is no list of fields", field, asked.text(field));
   return *std::move(parsed);
 }
 
@@ -100,8 +107,8 @@ tune::Frame WorkerServer::run(const tune::Candidate& candidate, double slow_us) 
     return told("untested", error.what());
   }
   if (!compiled.screened.empty()) return told("screened", compiled.screened);
-  const tune::TimedLaunches timed =
-      tune::record_timed(planner_->session()->device(), compiled.timed ? compiled.timed : compiled.enqueue, subject_->rotation());
+  const tune::TimedLaunches timed = tune::record_timed(
+      planner_->session()->device(), compiled.timed ? compiled.timed : compiled.enqueue, subject_->rotation());
   std::vector<double> samples_us(samples);
   for (double& sample_us : samples_us) sample_us = timed.sample_us();
   const tune::Summary summary = tune::summarise(samples_us);
@@ -126,7 +133,8 @@ tune::Frame WorkerServer::answer(const tune::Frame& asked) {
       return told("failed", error.what());
     }
   }
-  if (verb != "candidate" || !subject_) return told("untested", fmt::format("the worker does not understand \"{}\" here", verb));
+  if (verb != "candidate" || !subject_)
+    return told("untested", fmt::format("the worker does not understand \"{}\" here", verb));
   const auto config = parse_field_map(asked.text("config"));
   const std::string family = asked.text("family");
   if (!config || ops::find_family(task_.query->operation, family) == nullptr)

@@ -11,7 +11,8 @@ namespace vostok::plan {
 
 class WorkerServer {
  public:
-  WorkerServer(std::shared_ptr<const Planner> planner, tune::FrameStream& stream) : planner_(std::move(planner)), stream_(stream) {}
+  WorkerServer(std::shared_ptr<const Planner> planner, tune::FrameStream& stream)
+      : planner_(std::move(planner)), stream_(stream) {}
 
   /// Answers until the stream ends, or until a candidate has failed in a way that the device may not have outlived.
   /// Errors: invalid_argument where what comes is no frame.

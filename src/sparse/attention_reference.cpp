@@ -22,24 +22,32 @@ std::vector<double> products(const Csr& mask, const DenseView& lhs, const DenseV
 template <class Visit>
 void each_entry(const Csr& mask, const Visit& visit) {
   for (std::int64_t row = 0; row < mask.rows; ++row)
-    for (std::int64_t entry = mask.row_offsets[static_cast<std::size_t>(row)]; entry < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++entry)
+    for (std::int64_t entry = mask.row_offsets[static_cast<std::size_t>(row)];
+         entry < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++entry)
       visit(row, mask.column_indices[static_cast<std::size_t>(entry)], static_cast<std::size_t>(entry));
 }
 
 /// sums[to, .] += factor * from[., .] over one row of `width`.
-void add_row(std::vector<double>& sums, std::int64_t to, double factor, const DenseView& from, std::int64_t row, std::int64_t width) {
+void add_row(std::vector<double>& sums, std::int64_t to, double factor, const DenseView& from, std::int64_t row,
+             std::int64_t width) {
   double* const line = sums.data() + to * width;
   for (std::int64_t j = 0; j < width; ++j) line[j] += factor * from.at(row, j);
 }
 
-std::vector<double> zeros(std::int64_t rows, std::int64_t width) { return std::vector<double>(static_cast<std::size_t>(rows * width)); }
+std::vector<double> zeros(std::int64_t rows, std::int64_t width) {
+  return std::vector<double>(static_cast<std::size_t>(rows * width));
+}
 
 /// Scaled scores become probabilities, in place; returns the rows' logarithms.
 std::vector<double> normalise(const Csr& mask, std::vector<double>& scores) {
   std::vector<double> maxima(static_cast<std::size_t>(mask.rows), -infinity);
   std::vector<double> sums(static_cast<std::size_t>(mask.rows));
-  each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) { maxima[row] = std::max(maxima[row], scores[entry]); });
-  each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) { sums[row] += scores[entry] = std::exp(scores[entry] - maxima[row]); });
+  each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) {
+    maxima[row] = std::max(maxima[row], scores[entry]);
+  });
+  each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) {
+    sums[row] += scores[entry] = std::exp(scores[entry] - maxima[row]);
+  });
   each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) { scores[entry] /= sums[row]; });
   for (std::size_t row = 0; row < sums.size(); ++row) sums[row] = maxima[row] + std::log(sums[row]);
   return sums;
@@ -61,11 +69,15 @@ AttentionForward attention(const Csr& mask, const AttentionHead& head) {
 
 AttentionGradients attention_gradients(const Csr& mask, const AttentionHead& head, const DenseView& output_gradient) {
   const std::vector<double> probabilities = attention(mask, head).probabilities;
-  const std::vector<double> slopes = products(mask, output_gradient, head.value, head.value_size);  // by the probabilities
+  const std::vector<double> slopes =
+      products(mask, output_gradient, head.value, head.value_size);  // by the probabilities
   std::vector<double> row_sums(static_cast<std::size_t>(mask.rows));
-  each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) { row_sums[row] += probabilities[entry] * slopes[entry]; });
+  each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) {
+    row_sums[row] += probabilities[entry] * slopes[entry];
+  });
 
-  AttentionGradients gradients = {.query = zeros(mask.rows, head.n), .key = zeros(mask.cols, head.n), .value = zeros(mask.cols, head.value_size)};
+  AttentionGradients gradients = {
+      .query = zeros(mask.rows, head.n), .key = zeros(mask.cols, head.n), .value = zeros(mask.cols, head.value_size)};
   each_entry(mask, [&](std::int64_t row, std::int64_t column, std::size_t entry) {
     const double by_score = head.scale * probabilities[entry] * (slopes[entry] - row_sums[row]);
     add_row(gradients.query, row, by_score, head.key, column, head.n);

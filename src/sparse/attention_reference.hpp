@@ -20,7 +20,7 @@ struct AttentionHead {
 };
 
 struct AttentionForward {
-  std::vector<double> logarithms;     ///< [m], log-sum-exp of each row's scaled scores; -infinity for a query without keys
+  std::vector<double> logarithms;  ///< [m], log-sum-exp of each row's scaled scores; -infinity for a query without keys
   std::vector<double> probabilities;  ///< [nonzeros]
   std::vector<double> output;         ///< [m, value_size]
 };

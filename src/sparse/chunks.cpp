@@ -10,7 +10,8 @@ std::vector<ChunkStart> chunk_starts(std::span<const std::int64_t> row_offsets, 
   const auto rows = static_cast<std::int64_t>(row_offsets.size()) - 1;
   const std::int64_t nonzeros = row_offsets.back();
   if (rows + nonzeros > std::numeric_limits<std::int32_t>::max())
-    fail(ErrorCode::unsupported, "cannot cut a matrix into chunks: {} rows with {} nonzeros exceed 32 bits", rows, nonzeros);
+    fail(ErrorCode::unsupported, "cannot cut a matrix into chunks: {} rows with {} nonzeros exceed 32 bits", rows,
+         nonzeros);
   const std::int64_t count = chunk_count(rows, nonzeros, chunk_items);
   std::vector<ChunkStart> table;
   table.reserve(static_cast<std::size_t>(count) + 1);

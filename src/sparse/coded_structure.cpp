@@ -20,7 +20,8 @@ constexpr std::int64_t number_bytes(std::uint64_t value) {
 
 std::span<const std::int32_t> columns_of(const Csr& csr, std::int64_t row) {
   const auto begin = static_cast<std::size_t>(csr.row_offsets[static_cast<std::size_t>(row)]);
-  return std::span(csr.column_indices).subspan(begin, static_cast<std::size_t>(csr.row_offsets[static_cast<std::size_t>(row) + 1]) - begin);
+  return std::span(csr.column_indices)
+      .subspan(begin, static_cast<std::size_t>(csr.row_offsets[static_cast<std::size_t>(row) + 1]) - begin);
 }
 
 bool ascends(const Csr& csr) {
@@ -32,14 +33,18 @@ bool ascends(const Csr& csr) {
 }
 
 /// The number that stands for a column behind `before`, which is -1 ahead of a row's first.
-std::uint64_t coded_gap(std::int64_t before, std::int64_t column) { return static_cast<std::uint64_t>(column - before - 1); }
+std::uint64_t coded_gap(std::int64_t before, std::int64_t column) {
+  return static_cast<std::uint64_t>(column - before - 1);
+}
 std::uint64_t coded_step(std::int64_t before, std::int64_t column) {
   const std::int64_t step = column - std::max<std::int64_t>(before, 0);
   return step < 0 ? static_cast<std::uint64_t>(-2 * step - 1) : static_cast<std::uint64_t>(2 * step);
 }
 
 /// The column that such a number stands for; past int64's half, a number that no column has.
-std::int64_t column_of_gap(std::int64_t before, std::uint64_t number) { return before + 1 + static_cast<std::int64_t>(number); }
+std::int64_t column_of_gap(std::int64_t before, std::uint64_t number) {
+  return before + 1 + static_cast<std::int64_t>(number);
+}
 std::int64_t column_of_step(std::int64_t before, std::uint64_t number) {
   const auto half = static_cast<std::int64_t>(number / 2);
   return std::max<std::int64_t>(before, 0) + (number % 2 != 0 ? -half - 1 : half);
@@ -145,7 +150,8 @@ bool read_bitmap(Csr& csr, std::int64_t nonzeros, std::span<const std::byte> byt
       std::uint64_t word = 0;
       std::memcpy(&word, bits + at, static_cast<std::size_t>(std::min<std::int64_t>(row_bytes - at, 8)));
       if (std::popcount(word) > nonzeros - csr.nonzeros()) return false;
-      for (; word != 0; word &= word - 1) csr.column_indices.push_back(static_cast<std::int32_t>(8 * at + std::countr_zero(word)));
+      for (; word != 0; word &= word - 1)
+        csr.column_indices.push_back(static_cast<std::int32_t>(8 * at + std::countr_zero(word)));
     }
     if (csr.nonzeros() > csr.row_offsets.back() && csr.column_indices.back() >= csr.cols) return false;
     csr.row_offsets.push_back(csr.nonzeros());
@@ -156,19 +162,21 @@ bool read_bitmap(Csr& csr, std::int64_t nonzeros, std::span<const std::byte> byt
 }  // namespace
 
 CodedStructure code_structure(const Csr& csr) {
-  if (!ascends(csr)) return {.coding = std::string(steps), .bytes = write_numbers(csr, coded_step, bytes_of_numbers(csr, coded_step))};
+  if (!ascends(csr))
+    return {.coding = std::string(steps), .bytes = write_numbers(csr, coded_step, bytes_of_numbers(csr, coded_step))};
   const std::int64_t bitmap_bytes = csr.rows * ceil_div(csr.cols, 8);
   // Each number takes a byte at least: where that is more, they need not be counted.
   const bool is_dense = csr.cols > 0 && bitmap_bytes <= csr.rows + csr.nonzeros();
   const std::int64_t gap_bytes = is_dense ? 0 : bytes_of_numbers(csr, coded_gap);
-  if (csr.cols > 0 && (is_dense || bitmap_bytes <= gap_bytes)) return {.coding = std::string(bitmap), .bytes = write_bitmap(csr)};
+  if (csr.cols > 0 && (is_dense || bitmap_bytes <= gap_bytes))
+    return {.coding = std::string(bitmap), .bytes = write_bitmap(csr)};
   return {.coding = std::string(gaps), .bytes = write_numbers(csr, coded_gap, gap_bytes)};
 }
 
 bool knows_coding(std::string_view coding) { return coding == bitmap || coding == gaps || coding == steps; }
 
-std::optional<Csr> decode_structure(std::int64_t rows, std::int64_t cols, std::int64_t nonzeros, std::string_view coding,
-                                    std::span<const std::byte> bytes) {
+std::optional<Csr> decode_structure(std::int64_t rows, std::int64_t cols, std::int64_t nonzeros,
+                                    std::string_view coding, std::span<const std::byte> bytes) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (rows < 0 || rows >= most || cols < 0 || cols > most || nonzeros < 0) return std::nullopt;
   std::optional<Csr> csr = Csr{.rows = rows, .cols = cols};

@@ -9,8 +9,10 @@ namespace {
 /// One channel of one image, with zeros around it.
 class PaddedPlane {
  public:
-  PaddedPlane(std::span<const float> input, std::int64_t plane, std::int64_t height, std::int64_t width, const Padding& padding)
-      : pixels_(input.subspan(static_cast<std::size_t>(plane * height * width), static_cast<std::size_t>(height * width))),
+  PaddedPlane(std::span<const float> input, std::int64_t plane, std::int64_t height, std::int64_t width,
+              const Padding& padding)
+      : pixels_(
+            input.subspan(static_cast<std::size_t>(plane * height * width), static_cast<std::size_t>(height * width))),
         height_(height),
         width_(width),
         padding_(padding) {}
@@ -38,17 +40,20 @@ void for_each_pixel(const P& problem, Visit&& visit) {
 
 }  // namespace
 
-std::vector<double> depthwise_sums(const DepthwiseConvolution& problem, std::span<const float> input, std::span<const float> filters) {
+std::vector<double> depthwise_sums(const DepthwiseConvolution& problem, std::span<const float> input,
+                                   std::span<const float> filters) {
   std::vector<double> sums;
   const std::int64_t taps = std::int64_t{problem.kernel} * problem.kernel;
   for (std::int64_t plane = 0; plane < problem.batch * problem.channels; ++plane) {
     const PaddedPlane image(input, plane, problem.height, problem.width, problem.padding);
-    const std::span<const float> filter = filters.subspan(static_cast<std::size_t>(plane % problem.channels * taps), static_cast<std::size_t>(taps));
+    const std::span<const float> filter =
+        filters.subspan(static_cast<std::size_t>(plane % problem.channels * taps), static_cast<std::size_t>(taps));
     for_each_pixel(problem, [&](std::int64_t row, std::int64_t column) {
       double sum = 0;
       for (std::int64_t tap = 0; tap < taps; ++tap)
         sum += static_cast<double>(filter[static_cast<std::size_t>(tap)]) *
-               static_cast<double>(image.at(row * problem.stride + tap / problem.kernel, column * problem.stride + tap % problem.kernel));
+               static_cast<double>(image.at(row * problem.stride + tap / problem.kernel,
+                                            column * problem.stride + tap % problem.kernel));
       sums.push_back(sum);
     });
   }

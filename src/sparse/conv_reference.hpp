@@ -9,7 +9,8 @@
 namespace vostok::sparse {
 
 /// The sums of a depthwise convolution, before bias and activation: [batch, channels, output_height(), output_width()].
-std::vector<double> depthwise_sums(const DepthwiseConvolution& problem, std::span<const float> input, std::span<const float> filters);
+std::vector<double> depthwise_sums(const DepthwiseConvolution& problem, std::span<const float> input,
+                                   std::span<const float> filters);
 
 /// [batch, channels * kernel_height * kernel_width, output_height() * output_width()].
 std::vector<float> im2col(const Im2col& problem, std::span<const float> input);

@@ -16,7 +16,8 @@ std::uint16_t to_f16(float value) {
   const float size = std::fabs(value);
   if (std::isnan(value)) return 0x7fff;
   if (size >= overflow) return static_cast<std::uint16_t>(sign | 0x7c00U);
-  if (size < 0x1p-14F) return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, 24))));
+  if (size < 0x1p-14F)
+    return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(std::nearbyint(std::ldexp(size, 24))));
   // A normal value: the exponent moves, and 13 bits are rounded off, ties to even.
   const std::uint32_t magnitude = bits & 0x7fffffffU;
   return static_cast<std::uint16_t>(sign | (magnitude - 0x38000000U + 0xfffU + (magnitude >> 13 & 1U)) >> 13);

@@ -28,7 +28,8 @@ void reserve(Entries& entries, std::int64_t count, const Source& source) {
   const std::int64_t bytes_each = entries.valued ? 16 + 8 + 12 : 8 + 8 + 4;
   constexpr std::int64_t row_bytes = 8;
   require_rows(source, entries.rows);
-  require_memory(source, checked_multiply(count, bytes_each, "the bytes of a file's entries") + (entries.rows + 2) * row_bytes,
+  require_memory(source,
+                 checked_multiply(count, bytes_each, "the bytes of a file's entries") + (entries.rows + 2) * row_bytes,
                  fmt::format("{} rows and {} entries", entries.rows, count));
   entries.row.reserve(static_cast<std::size_t>(count));
   entries.col.reserve(static_cast<std::size_t>(count));

@@ -13,8 +13,8 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
   std::uint64_t bits();
-  double uniform();                      ///< [0, 1)
-  double normal();                       ///< mean 0, deviation 1, within +-6 (a sum of twelve uniforms: exact, so alike everywhere)
+  double uniform();  ///< [0, 1)
+  double normal();   ///< mean 0, deviation 1, within +-6 (a sum of twelve uniforms: exact, so alike everywhere)
   std::int64_t below(std::int64_t end);  ///< [0, end)
 
  private:
@@ -22,8 +22,8 @@ class Random {
 };
 
 /// round(rows * cols * (1 - sparsity)) nonzeros; columns uniform without repetition, ascending. `row_variation`: wanted
-/// coefficient of variation of the row lengths, which are gamma-like (0: as equal as possible; more than the shape admits,
-/// sqrt(sparsity / (1 - sparsity)) at most: the most that is found). Errors: invalid_argument.
+/// coefficient of variation of the row lengths, which are gamma-like (0: as equal as possible; more than the shape
+/// admits, sqrt(sparsity / (1 - sparsity)) at most: the most that is found). Errors: invalid_argument.
 Csr uniform(std::int64_t rows, std::int64_t cols, double sparsity, std::uint64_t seed, double row_variation = 0);
 
 /// `nonzeros` in all; the i-th longest row has a length proportional to i^-exponent, at most cols; rows scattered: a

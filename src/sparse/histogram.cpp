@@ -31,7 +31,8 @@ void set_logarithmic_axis(Histogram& histogram, const Range& range) {
   const int per_octave = range.high / range.low < 1024 ? 2 : 1;
   const int first = static_cast<int>(std::floor(std::log2(range.low)));
   const int last = static_cast<int>(std::floor(std::log2(range.high))) + 1;
-  for (int i = first * per_octave; i <= last * per_octave; ++i) histogram.edges.push_back(std::exp2(static_cast<double>(i) / per_octave));
+  for (int i = first * per_octave; i <= last * per_octave; ++i)
+    histogram.edges.push_back(std::exp2(static_cast<double>(i) / per_octave));
   const int tick_step = (last - first + 5) / 6;
   for (int i = first; i <= last; i += tick_step) histogram.ticks.push_back(std::ldexp(1.0, i));
 }
@@ -83,7 +84,8 @@ Histogram histogram_of(const std::vector<double>& values, double most) {
     }
     // Edges are multiples of a decimal step: a value that is meant to lie on one may be a rounding error below it.
     const auto after = std::upper_bound(histogram.edges.begin(), histogram.edges.end(), value * (1 + 1e-12));
-    const auto bin = std::clamp<std::int64_t>(after - histogram.edges.begin() - 1, 0, static_cast<std::int64_t>(histogram.counts.size()) - 1);
+    const auto bin = std::clamp<std::int64_t>(after - histogram.edges.begin() - 1, 0,
+                                              static_cast<std::int64_t>(histogram.counts.size()) - 1);
     ++histogram.counts[bin];
   }
   return histogram;

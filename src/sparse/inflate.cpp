@@ -55,7 +55,9 @@ class Inflater {
   }
 
  private:
-  static uInt capped(std::size_t bytes) { return static_cast<uInt>(std::min<std::size_t>(bytes, std::numeric_limits<uInt>::max())); }
+  static uInt capped(std::size_t bytes) {
+    return static_cast<uInt>(std::min<std::size_t>(bytes, std::numeric_limits<uInt>::max()));
+  }
   void give_input() {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(left_.data()));  // zlib reads it only
     stream_.avail_in = capped(left_.size());
@@ -72,9 +74,9 @@ class Inflater {
 void grow(const Source& source, std::string& bytes) {
   const auto wanted = static_cast<std::int64_t>(2 * bytes.size());
   if (wanted > source.memory_bytes / 3)
-    refuse(
-        source, ErrorCode::out_of_memory,
-        fmt::format("its {} bytes unpack to more than {}, and {} bytes of memory are free", source.bytes.size(), bytes.size(), source.memory_bytes));
+    refuse(source, ErrorCode::out_of_memory,
+           fmt::format("its {} bytes unpack to more than {}, and {} bytes of memory are free", source.bytes.size(),
+                       bytes.size(), source.memory_bytes));
   bytes.resize(2 * bytes.size());
 }
 
@@ -112,7 +114,8 @@ std::string inflate_raw(const Source& source, std::int64_t inflated_bytes, std::
   std::string bytes(static_cast<std::size_t>(inflated_bytes) + 1, '\0');
   const std::size_t filled = inflater.inflate_into(bytes.data(), bytes.size());
   if (static_cast<std::int64_t>(filled) != inflated_bytes)
-    damaged_stream(source, fmt::format("it holds {} bytes, not {}{}", filled, inflated_bytes, inflater.ended() ? "" : ", or more"));
+    damaged_stream(source, fmt::format("it holds {} bytes, not {}{}", filled, inflated_bytes,
+                                       inflater.ended() ? "" : ", or more"));
   bytes.pop_back();
   Source unpacked = source;
   unpacked.bytes = bytes;
@@ -122,7 +125,8 @@ std::string inflate_raw(const Source& source, std::int64_t inflated_bytes, std::
 
 void require_checksum(const Source& source, std::uint32_t checksum) {
   const auto* const begin = reinterpret_cast<const Bytef*>(source.bytes.data());
-  if (::crc32_z(0, begin, source.bytes.size()) != checksum) damaged_stream(source, "its checksum is not that of its bytes");
+  if (::crc32_z(0, begin, source.bytes.size()) != checksum)
+    damaged_stream(source, "its checksum is not that of its bytes");
 }
 
 #else
@@ -139,7 +143,9 @@ bool can_inflate() { return false; }
 
 std::string inflate_gzip(const Source& source) { refuse_compressed(source); }
 
-std::string inflate_raw(const Source& source, std::int64_t /*inflated_bytes*/, std::uint32_t /*checksum*/) { refuse_compressed(source); }
+std::string inflate_raw(const Source& source, std::int64_t /*inflated_bytes*/, std::uint32_t /*checksum*/) {
+  refuse_compressed(source);
+}
 
 void require_checksum(const Source& source, std::uint32_t /*checksum*/) { refuse_compressed(source); }
 

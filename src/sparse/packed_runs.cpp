@@ -56,7 +56,8 @@ int code_at(const RunForm& form, std::int64_t run, int slot) {
 /// The first byte of a slot's value.
 std::size_t value_at(std::int64_t run, int slot, int element_bytes) {
   const int of_piece = run_piece_bytes() / element_bytes;
-  return static_cast<std::size_t>((run_piece_place(run, slot / of_piece, element_bytes) + slot % of_piece) * element_bytes);
+  return static_cast<std::size_t>((run_piece_place(run, slot / of_piece, element_bytes) + slot % of_piece) *
+                                  element_bytes);
 }
 
 }  // namespace
@@ -67,7 +68,8 @@ RunForm packed_runs(const Csr& walked, int gap_bits, std::span<const std::int32_
   RunWriter writer(form);
   for (std::int64_t row = 0; row < walked.rows; ++row) {
     writer.begin_row();
-    const std::int64_t begin = walked.row_offsets[static_cast<std::size_t>(row)], end = walked.row_offsets[static_cast<std::size_t>(row) + 1];
+    const std::int64_t begin = walked.row_offsets[static_cast<std::size_t>(row)],
+                       end = walked.row_offsets[static_cast<std::size_t>(row) + 1];
     for (std::int64_t i = begin; i < end; ++i) {
       const auto at = static_cast<std::size_t>(i);
       const std::int64_t column = walked.column_indices[at];
@@ -100,14 +102,17 @@ std::vector<double> unpack(const RunForm& form, std::int64_t cols, Dtype element
   const auto rows = static_cast<std::int64_t>(form.row_runs.size()) - 1;
   std::vector<double> dense(static_cast<std::size_t>(rows * cols), 0);
   for (std::int64_t row = 0; row < rows; ++row)
-    for (std::int64_t run = form.row_runs[static_cast<std::size_t>(row)]; run < form.row_runs[static_cast<std::size_t>(row) + 1]; ++run) {
+    for (std::int64_t run = form.row_runs[static_cast<std::size_t>(row)];
+         run < form.row_runs[static_cast<std::size_t>(row) + 1]; ++run) {
       std::int64_t column = form.starts[static_cast<std::size_t>(run)];
       for (int slot = 0; slot < form.counts[static_cast<std::size_t>(run)]; ++slot) {
         const int code = code_at(form, run, slot);
         column += code;
-        const auto value = packed.subspan(value_at(run, slot, size_of(element)), static_cast<std::size_t>(size_of(element)));
+        const auto value =
+            packed.subspan(value_at(run, slot, size_of(element)), static_cast<std::size_t>(size_of(element)));
         if (code != run_escape(form.gap_bits))
-          dense[static_cast<std::size_t>(row * cols + column)] += static_cast<double>(from_storage(element, value).front());
+          dense[static_cast<std::size_t>(row * cols + column)] +=
+              static_cast<double>(from_storage(element, value).front());
       }
     }
   return dense;

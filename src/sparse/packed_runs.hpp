@@ -28,8 +28,8 @@ struct RunForm {
   std::int64_t groups() const { return (runs() + group_runs() - 1) / group_runs(); }
 };
 
-/// The runs of a matrix as kernels walk it: rows sorted, no column twice, at most 65536 columns. Where that is A^T, `value_positions` says
-/// where each of its nonzeros lies in A.
+/// The runs of a matrix as kernels walk it: rows sorted, no column twice, at most 65536 columns. Where that is A^T,
+/// `value_positions` says where each of its nonzeros lies in A.
 RunForm packed_runs(const Csr& walked, int gap_bits, std::span<const std::int32_t> value_positions = {});
 
 /// One set of packed values. `values`: in CSR order of A, as `element` is stored.

@@ -13,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "sparse/elements.hpp"
+#include "sparse/packed_pairs.hpp"
 
 namespace vostok::sparse {
 
@@ -35,7 +36,8 @@ struct Slot {
 Slot slot_of(const PackedForm& form, const RowMasks& masks, std::int64_t row, std::int64_t column) {
   const auto in_strip = static_cast<int>(column % packed_strip_columns());
   const auto strip_row = static_cast<int>(row % packed_strip_rows());
-  const auto strip = static_cast<std::size_t>(column / packed_strip_columns() * form.row_strips + row / packed_strip_rows());
+  const auto strip =
+      static_cast<std::size_t>(column / packed_strip_columns() * form.row_strips + row / packed_strip_rows());
   PackedPlace place = packed_place(strip_row, in_strip);
   bool left_over = false;
   if (form.grain == PackedGrain::four) {
@@ -44,43 +46,19 @@ Slot slot_of(const PackedForm& form, const RowMasks& masks, std::int64_t row, st
     place = {four.lane, four.bit, four_half(four_of(names, in_strip), in_strip)};
     left_over = (fours_left(names) >> in_strip & 1) != 0;
   }
-  const auto header = (strip * packed_lanes() + static_cast<std::size_t>(place.lane)) * static_cast<std::size_t>(packed_lane_words(form.grain));
+  const auto header = (strip * packed_lanes() + static_cast<std::size_t>(place.lane)) *
+                      static_cast<std::size_t>(packed_lane_words(form.grain));
   return {strip, header, static_cast<unsigned>(place.bit), static_cast<std::size_t>(place.half), left_over};
 }
 
 template <class Visit>
 void for_each_nonzero(const Csr& csr, const Visit& visit) {
   for (std::int64_t row = 0; row < csr.rows; ++row)
-    for (std::int64_t i = csr.row_offsets[static_cast<std::size_t>(row)]; i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
+    for (std::int64_t i = csr.row_offsets[static_cast<std::size_t>(row)];
+         i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
       visit(row, csr.column_indices[static_cast<std::size_t>(i)], i);
 }
 
-/// The columns in the strip that the two halves of a pair stand for, from the headers alone.
-std::array<int, 2> columns_of(PackedGrain grain, std::span<const std::uint32_t> headers, int lane, int bit) {
-  if (grain == PackedGrain::pair) return {packed_column(lane, bit), packed_column(lane, bit) + 1};
-  const std::uint32_t metadata = headers[static_cast<std::size_t>(four_metadata_lane(lane, bit)) * 2 + 1] >> four_metadata_shift(lane, bit);
-  return {four_pair_column(lane, bit, metadata, 0), four_pair_column(lane, bit, metadata, 1)};
-}
-
-/// visit(row, the two columns, number of the pair, its place in the strip) for every pair of a strip whose headers are given.
-template <class Visit>
-void for_each_pair(const PackedForm& form, std::int64_t strip, std::span<const std::uint32_t> headers, const Visit& visit) {
-  for (int lane = 0; lane < packed_lanes(); ++lane) {
-    const unsigned header = headers[static_cast<std::size_t>(lane) * static_cast<std::size_t>(packed_lane_words(form.grain))];
-    std::int64_t pair = packed_start(header);
-    for (unsigned mask = packed_mask(header); mask != 0; mask &= mask - 1) {
-      const int bit = std::countr_zero(mask);
-      std::array<std::int64_t, 2> columns;
-      for (const std::size_t half : {0, 1})
-        columns[half] = strip / form.row_strips * packed_strip_columns() + columns_of(form.grain, headers, lane, bit)[half];
-      visit(strip % form.row_strips * packed_strip_rows() + packed_row(lane, bit), columns, static_cast<std::size_t>(pair++));
-    }
-  }
-}
-
-std::span<const std::uint32_t> headers_of(const PackedForm& form, std::span<const std::uint32_t> words, std::size_t first) {
-  return words.subspan(first, static_cast<std::size_t>(packed_header_words(form.grain)));
-}
 /// Those of the structure.
 std::span<const std::uint32_t> headers_of(const PackedForm& form, std::int64_t strip) {
   return headers_of(form, form.headers, static_cast<std::size_t>(strip * packed_header_words(form.grain)));
@@ -100,7 +78,8 @@ void mark_headers(PackedForm& form, const RowMasks& masks) {
         header[0] = four_mask(static_cast<int>(lane), mask_of(0), mask_of(1));
         header[1] = four_metadata(static_cast<int>(lane), mask_of(0), mask_of(1));
       } else {
-        for (int bit = 0; bit < 16; ++bit) header[0] |= (mask_of(bit & 1) >> packed_column(static_cast<int>(lane), bit) & 3U) != 0 ? 1U << bit : 0U;
+        for (int bit = 0; bit < 16; ++bit)
+          header[0] |= (mask_of(bit & 1) >> packed_column(static_cast<int>(lane), bit) & 3U) != 0 ? 1U << bit : 0U;
       }
     }
 }
@@ -112,7 +91,8 @@ void count_pairs(PackedForm& form) {
   for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip) {
     unsigned pairs = 0;
     for (std::size_t lane = 0; lane < packed_lanes(); ++lane) {
-      std::uint32_t& header = form.headers[(strip * packed_lanes() + lane) * static_cast<std::size_t>(packed_lane_words(form.grain))];
+      std::uint32_t& header =
+          form.headers[(strip * packed_lanes() + lane) * static_cast<std::size_t>(packed_lane_words(form.grain))];
       const unsigned mask = header;
       header = packed_header(mask, pairs);
       pairs += static_cast<unsigned>(std::popcount(mask));
@@ -132,14 +112,17 @@ std::vector<std::int64_t> numbered(const Csr& csr) {
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(csr.nonzeros()));
   std::iota(numbers.begin(), numbers.end(), 0);
   for (std::size_t row = 0; std::cmp_less(row, csr.rows); ++row)
-    std::sort(numbers.begin() + csr.row_offsets[row], numbers.begin() + csr.row_offsets[row + 1], [&](std::int64_t a, std::int64_t b) {
-      return csr.column_indices[static_cast<std::size_t>(a)] < csr.column_indices[static_cast<std::size_t>(b)];
-    });
+    std::sort(numbers.begin() + csr.row_offsets[row], numbers.begin() + csr.row_offsets[row + 1],
+              [&](std::int64_t a, std::int64_t b) {
+                return csr.column_indices[static_cast<std::size_t>(a)] <
+                       csr.column_indices[static_cast<std::size_t>(b)];
+              });
   return numbers;
 }
 
 /// What finds the value of a nonzero and its slot, from the headers: see PackedStructure.
-void place_nonzeros(PackedForm& form, const Csr& csr, const RowMasks& masks, std::span<const std::int32_t> value_positions) {
+void place_nonzeros(PackedForm& form, const Csr& csr, const RowMasks& masks,
+                    std::span<const std::int32_t> value_positions) {
   struct Placed {
     std::int64_t strip, row;
     std::uint16_t slot;
@@ -148,13 +131,17 @@ void place_nonzeros(PackedForm& form, const Csr& csr, const RowMasks& masks, std
   std::vector<Placed> placed;
   std::vector<std::int32_t> next;  // of each row: the number of its next nonzero
   for (std::int64_t row = 0; row < form.row_strips * packed_strip_rows(); ++row) {
-    const auto offset = [&](std::int64_t r) { return r < csr.rows ? csr.row_offsets[static_cast<std::size_t>(r)] : csr.nonzeros(); };
+    const auto offset = [&](std::int64_t r) {
+      return r < csr.rows ? csr.row_offsets[static_cast<std::size_t>(r)] : csr.nonzeros();
+    };
     next.push_back(static_cast<std::int32_t>(offset(row)));
     for (std::int64_t number = offset(row); number < offset(row + 1); ++number) {
-      const std::int64_t column = csr.column_indices[static_cast<std::size_t>(numbers[static_cast<std::size_t>(number)])];
+      const std::int64_t column =
+          csr.column_indices[static_cast<std::size_t>(numbers[static_cast<std::size_t>(number)])];
       const Slot slot = slot_of(form, masks, row, column);
       const auto strip_row = static_cast<int>(row % packed_strip_rows());
-      const unsigned code = slot.left_over ? packed_left_slot(strip_row) : packed_slot(strip_row, pair_of(form, slot), static_cast<int>(slot.half));
+      const unsigned code = slot.left_over ? packed_left_slot(strip_row)
+                                           : packed_slot(strip_row, pair_of(form, slot), static_cast<int>(slot.half));
       placed.push_back({static_cast<std::int64_t>(slot.strip), row, static_cast<std::uint16_t>(code)});
     }
   }
@@ -163,10 +150,12 @@ void place_nonzeros(PackedForm& form, const Csr& csr, const RowMasks& masks, std
   std::size_t at = 0;
   for (std::int64_t strip = 0; strip < form.strips(); ++strip) {
     form.slot_offsets.push_back(static_cast<std::uint32_t>(form.slots.size()));
-    for (std::int64_t row = strip % form.row_strips * packed_strip_rows(), end = row + packed_strip_rows(); row < end; ++row) {
+    for (std::int64_t row = strip % form.row_strips * packed_strip_rows(), end = row + packed_strip_rows(); row < end;
+         ++row) {
       std::int32_t& number = next[static_cast<std::size_t>(row)];
       form.row_starts.push_back(number);
-      for (; at < placed.size() && placed[at].strip == strip && placed[at].row == row; ++at, ++number) form.slots.push_back(placed[at].slot);
+      for (; at < placed.size() && placed[at].strip == strip && placed[at].row == row; ++at, ++number)
+        form.slots.push_back(placed[at].slot);
     }
     form.slots.resize(packed_strip_slots(static_cast<unsigned>(form.slots.size())), 0);
   }
@@ -175,7 +164,8 @@ void place_nonzeros(PackedForm& form, const Csr& csr, const RowMasks& masks, std
 
   if (value_positions.empty() && std::is_sorted(numbers.begin(), numbers.end())) return;
   for (const std::int64_t number : numbers)
-    form.value_places.push_back(value_positions.empty() ? static_cast<std::int32_t>(number) : value_positions[static_cast<std::size_t>(number)]);
+    form.value_places.push_back(value_positions.empty() ? static_cast<std::int32_t>(number)
+                                                        : value_positions[static_cast<std::size_t>(number)]);
 }
 
 /// s of each row.
@@ -183,19 +173,22 @@ std::vector<float> scales_of(const PackedForm& form, std::span<const float> valu
   std::vector<std::uint32_t> largest(static_cast<std::size_t>(form.row_strips * packed_strip_rows()), 0);
   const auto take = [&](std::size_t row, std::int32_t source) {
     if (source == absent || !std::isfinite(values[static_cast<std::size_t>(source)])) return;
-    largest[row] = std::max(largest[row], std::bit_cast<std::uint32_t>(std::fabs(values[static_cast<std::size_t>(source)])));
+    largest[row] =
+        std::max(largest[row], std::bit_cast<std::uint32_t>(std::fabs(values[static_cast<std::size_t>(source)])));
   };
   for (std::int64_t strip = 0; strip < form.strips(); ++strip) {
     const auto first = form.pair_offsets[static_cast<std::size_t>(strip)];
     for_each_pair(form, strip, headers_of(form, strip), [&](std::int64_t row, const auto&, std::size_t pair) {
-      for (const std::size_t half : {0, 1}) take(static_cast<std::size_t>(row), form.sources[2 * (first + pair) + half]);
+      for (const std::size_t half : {0, 1})
+        take(static_cast<std::size_t>(row), form.sources[2 * (first + pair) + half]);
     });
   }
   for (std::size_t row = 0; row + 1 < form.left_starts.size(); ++row)
     for (std::size_t i = form.left_starts[row]; i < form.left_starts[row + 1]; ++i) take(row, form.left_sources[i]);
   std::vector<float> scales;
   scales.reserve(largest.size());
-  for (const std::uint32_t bits : largest) scales.push_back(std::bit_cast<float>(packed_power_bits(packed_scale_exponent(bits))));
+  for (const std::uint32_t bits : largest)
+    scales.push_back(std::bit_cast<float>(packed_power_bits(packed_scale_exponent(bits))));
   return scales;
 }
 
@@ -211,15 +204,16 @@ std::vector<std::uint16_t> rounded(Dtype type, const std::vector<float>& values)
 float rest(float value, float high) { return std::isfinite(high) ? value - high : 0; }
 
 /// The 16-bit terms of every pair's two values: [pairs][term][half].
-std::vector<std::uint16_t> terms_of(const PackedForm& form, PackedMode mode, Dtype element, std::span<const std::byte> values,
-                                    const std::vector<float>& scaled) {
+std::vector<std::uint16_t> terms_of(const PackedForm& form, PackedMode mode, Dtype element,
+                                    std::span<const std::byte> values, const std::vector<float>& scaled) {
   const Dtype type = packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16;
   const auto terms = static_cast<std::size_t>(packed_pair_words(mode));
   std::vector<std::uint16_t> high = rounded(type, scaled);
   if (element == type) {
     // Bits as they are: what a NaN carries stays in it.
     for (std::size_t i = 0; i < high.size(); ++i)
-      if (form.sources[i] != absent) std::memcpy(&high[i], values.data() + 2 * static_cast<std::size_t>(form.sources[i]), 2);
+      if (form.sources[i] != absent)
+        std::memcpy(&high[i], values.data() + 2 * static_cast<std::size_t>(form.sources[i]), 2);
   }
   std::vector<std::uint16_t> low;
   if (terms == 2) {
@@ -245,11 +239,13 @@ bool loses(float scaled) {
 }
 
 /// Adds the exact values, and to each inverse scale how much its row loses.
-void mark_rows(PackedMatrix& packed, const PackedForm& form, std::span<const float> values, const std::vector<float>& scales) {
+void mark_rows(PackedMatrix& packed, const PackedForm& form, std::span<const float> values,
+               const std::vector<float>& scales) {
   const std::size_t rows = scales.size();
   packed.firsts.assign(form.row_starts.begin(), form.row_starts.begin() + static_cast<std::ptrdiff_t>(rows));
   for (std::int32_t number = 0; number < form.nonzeros(); ++number) {
-    const auto place = static_cast<std::size_t>(form.value_places.empty() ? number : form.value_places[static_cast<std::size_t>(number)]);
+    const auto place = static_cast<std::size_t>(
+        form.value_places.empty() ? number : form.value_places[static_cast<std::size_t>(number)]);
     packed.exact.push_back(values[place]);
   }
   for (std::size_t row = 0; row < rows; ++row) {
@@ -260,15 +256,9 @@ void mark_rows(PackedMatrix& packed, const PackedForm& form, std::span<const flo
       lossy += loses(value * scales[row]) ? 1U : 0U;
       if (std::isfinite(value)) largest = std::max(largest, std::bit_cast<std::uint32_t>(std::fabs(value)));
     }
-    packed.row_scales[row] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(packed.row_scales[row]) | packed_row_mark(largest, lossy));
+    packed.row_scales[row] =
+        std::bit_cast<float>(std::bit_cast<std::uint32_t>(packed.row_scales[row]) | packed_row_mark(largest, lossy));
   }
-}
-
-float to_float(PackedMode mode, std::uint32_t word, std::size_t half) {
-  const auto bits = static_cast<std::uint16_t>(word >> 16 * half);
-  std::array<std::byte, 2> bytes;
-  std::memcpy(bytes.data(), &bits, sizeof bits);
-  return from_storage(packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16, bytes).front();
 }
 
 /// What the strips do not hold.
@@ -278,11 +268,13 @@ void leave_over(PackedForm& form, const Csr& csr, const RowMasks& masks, const S
   for (std::int64_t row = 0; row < form.row_strips * packed_strip_rows(); ++row) {
     form.left_starts.push_back(static_cast<std::uint32_t>(form.left_places.size()));
     if (row >= csr.rows) continue;
-    for (std::int64_t i = csr.row_offsets[static_cast<std::size_t>(row)]; i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
+    for (std::int64_t i = csr.row_offsets[static_cast<std::size_t>(row)];
+         i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
       const std::int64_t number = numbers[static_cast<std::size_t>(i)];
       const std::int64_t column = csr.column_indices[static_cast<std::size_t>(number)];
       if (!slot_of(form, masks, row, column).left_over) continue;
-      form.left_places.push_back(packed_left_place(static_cast<int>(row % packed_strip_rows()), static_cast<std::uint32_t>(column)));
+      form.left_places.push_back(
+          packed_left_place(static_cast<int>(row % packed_strip_rows()), static_cast<std::uint32_t>(column)));
       form.left_sources.push_back(source_of(number));
     }
   }
@@ -294,7 +286,8 @@ void leave_over(PackedForm& form, const Csr& csr, const RowMasks& masks, const S
 std::vector<std::uint32_t> PackedForm::unit_offsets(int pair_words) const {
   std::vector<std::uint32_t> offsets = {0};
   for (std::size_t strip = 0; strip + 1 < pair_offsets.size(); ++strip)
-    offsets.push_back(offsets.back() + packed_strip_units(grain, pair_offsets[strip + 1] - pair_offsets[strip], pair_words));
+    offsets.push_back(offsets.back() +
+                      packed_strip_units(grain, pair_offsets[strip + 1] - pair_offsets[strip], pair_words));
   return offsets;
 }
 
@@ -311,7 +304,8 @@ PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_po
     const std::int64_t strip = column / packed_strip_columns() * form.row_strips + row / packed_strip_rows();
     std::uint64_t& names = masks[static_cast<std::size_t>(strip * packed_strip_rows() + row % packed_strip_rows())];
     const std::uint64_t bit = std::uint64_t{1} << column % packed_strip_columns();
-    if ((names & bit) != 0) fail(ErrorCode::unsupported, "cannot pack strips: row {} names column {} twice", row, column);
+    if ((names & bit) != 0)
+      fail(ErrorCode::unsupported, "cannot pack strips: row {} names column {} twice", row, column);
     names |= bit;
   });
   mark_headers(form, masks);
@@ -322,14 +316,16 @@ PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_po
   };
   for_each_nonzero(walked, [&](std::int64_t row, std::int64_t column, std::int64_t i) {
     const Slot slot = slot_of(form, masks, row, column);
-    if (!slot.left_over) form.sources[2 * (std::size_t{form.pair_offsets[slot.strip]} + pair_of(form, slot)) + slot.half] = source_of(i);
+    if (!slot.left_over)
+      form.sources[2 * (std::size_t{form.pair_offsets[slot.strip]} + pair_of(form, slot)) + slot.half] = source_of(i);
   });
   place_nonzeros(form, walked, masks, value_positions);
   if (grain == PackedGrain::four) leave_over(form, walked, masks, source_of);
   return form;
 }
 
-PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::span<const std::byte> values, bool marked) {
+PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::span<const std::byte> values,
+                  bool marked) {
   const std::vector<float> floats = from_storage(element, values);
   PackedMatrix packed{.mode = mode};
   std::vector<float> scales;
@@ -359,29 +355,6 @@ PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::s
   for (std::size_t i = 0; i < form.left_sources.size(); ++i)
     packed.left_over.push_back({form.left_places[i], floats[static_cast<std::size_t>(form.left_sources[i])]});
   return packed;
-}
-
-std::vector<double> unpack(const PackedForm& form, const PackedMatrix& packed) {
-  std::vector<double> dense(static_cast<std::size_t>(form.rows * form.cols), 0);
-  const auto words = static_cast<std::size_t>(packed_pair_words(packed.mode));
-  const std::vector<std::uint32_t> offsets = form.unit_offsets(packed_pair_words(packed.mode));
-  for (std::int64_t strip = 0; strip < form.strips(); ++strip) {
-    const std::size_t first = std::size_t{offsets[static_cast<std::size_t>(strip)]} * 4;
-    for_each_pair(form, strip, headers_of(form, packed.data, first), [&](std::int64_t row, const auto& columns, std::size_t pair) {
-      for (std::size_t half = 0; half < 2; ++half) {
-        double value = 0;
-        for (std::size_t term = 0; term < words; ++term)
-          value += to_float(packed.mode, packed.data[first + static_cast<std::size_t>(packed_header_words(form.grain)) + pair * words + term], half);
-        if (!packed.row_scales.empty()) value *= packed_unmarked(packed.row_scales[static_cast<std::size_t>(row)]);
-        // A missing partner may lie past the last column, as it may not past the last row.
-        if (columns[half] < form.cols) dense[static_cast<std::size_t>(row * form.cols + columns[half])] = value;
-      }
-    });
-  }
-  for (std::size_t row = 0; row + 1 < form.left_starts.size(); ++row)
-    for (std::size_t i = form.left_starts[row]; i < form.left_starts[row + 1]; ++i)
-      dense[row * static_cast<std::size_t>(form.cols) + packed_left_column(packed.left_over[i].place)] = packed.left_over[i].value;
-  return dense;
 }
 
 }  // namespace vostok::sparse

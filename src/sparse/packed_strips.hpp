@@ -23,7 +23,8 @@ struct PackedForm {
   std::int64_t k_blocks = 0;
   std::vector<std::uint32_t> headers = {};
   std::vector<std::uint32_t> pair_offsets = {};
-  std::vector<std::int32_t> sources = {};  ///< two for each pair: where its values lie in the CSR order of A; -1: there is none
+  std::vector<std::int32_t> sources =
+      {};  ///< two for each pair: where its values lie in the CSR order of A; -1: there is none
   std::vector<std::int32_t> row_starts = {};
   std::vector<std::uint32_t> slot_offsets = {};
   std::vector<std::uint16_t> slots = {};
@@ -38,9 +39,10 @@ struct PackedForm {
   std::vector<std::uint32_t> unit_offsets(int pair_words) const;
 };
 
-/// The strips of a valid matrix as kernels walk it. Where that is A^T, `value_positions` says where each of its nonzeros lies in A.
-/// Errors: unsupported (a row names a column twice, 2^31 nonzeros and more).
-PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_positions = {}, PackedGrain grain = PackedGrain::pair);
+/// The strips of a valid matrix as kernels walk it. Where that is A^T, `value_positions` says where each of its
+/// nonzeros lies in A. Errors: unsupported (a row names a column twice, 2^31 nonzeros and more).
+PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_positions = {},
+                       PackedGrain grain = PackedGrain::pair);
 
 /// One set of packed values.
 struct PackedMatrix {
@@ -53,7 +55,8 @@ struct PackedMatrix {
 };
 
 /// `values`: in CSR order of A, as `element` is stored. `marked`: see abi/packed_strips.h.
-PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::span<const std::byte> values, bool marked = false);
+PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::span<const std::byte> values,
+                  bool marked = false);
 
 /// The dense matrix [rows, cols] that the packed one stands for, exactly; reads nothing but the offsets of the form.
 std::vector<double> unpack(const PackedForm& form, const PackedMatrix& packed);

@@ -23,13 +23,15 @@ struct FileKind {
 
 Csr parse_packed(const Source& source);
 
-constexpr std::array file_kinds = {FileKind{".smtx", "", parse_smtx}, FileKind{".mtx", "%", parse_mtx}, FileKind{".npy", "\x93NUMPY", parse_npy},
-                                   FileKind{".npz", "PK", parse_npz}, FileKind{".gz", "\x1f\x8b", parse_packed}};
+constexpr std::array file_kinds = {FileKind{".smtx", "", parse_smtx}, FileKind{".mtx", "%", parse_mtx},
+                                   FileKind{".npy", "\x93NUMPY", parse_npy}, FileKind{".npz", "PK", parse_npz},
+                                   FileKind{".gz", "\x1f\x8b", parse_packed}};
 
 /// Nothing where it is none of those known; also for .gz behind another extension.
 Parse by_extension(const fs::path& path) {
   const std::string extension = path.extension().string();
-  const auto kind = std::find_if(file_kinds.begin(), file_kinds.end(), [&](const FileKind& known) { return known.extension == extension; });
+  const auto kind = std::find_if(file_kinds.begin(), file_kinds.end(),
+                                 [&](const FileKind& known) { return known.extension == extension; });
   if (kind == file_kinds.end() || (extension == ".gz" && by_extension(path.stem()) == nullptr)) return nullptr;
   return kind->parse;
 }
@@ -52,8 +54,8 @@ Csr parse_packed(const Source& source) {
 }
 
 [[noreturn]] void refuse_extension(const fs::path& path) {
-  fail(ErrorCode::invalid_argument, "cannot read {}: the extension is '{}', not {}", printable(path.string()), printable(path.extension().string()),
-       known_extensions);
+  fail(ErrorCode::invalid_argument, "cannot read {}: the extension is '{}', not {}", printable(path.string()),
+       printable(path.extension().string()), known_extensions);
 }
 
 }  // namespace

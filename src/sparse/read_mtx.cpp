@@ -42,8 +42,8 @@ Kind read_kind(Scanner& scanner, const char* part, const Known<Kind> (&known)[co
     if (name == word) return kind;
     words += (words.empty() ? "" : ", ") + std::string(name);
   }
-  fail(ErrorCode::unsupported, "cannot read {}: Matrix Market {} '{}' is not read, only {}", scanner.file(), part, printable(word.substr(0, 40)),
-       words);
+  fail(ErrorCode::unsupported, "cannot read {}: Matrix Market {} '{}' is not read, only {}", scanner.file(), part,
+       printable(word.substr(0, 40)), words);
 }
 
 void read_object(Scanner& scanner) {
@@ -63,17 +63,22 @@ Banner read_banner(Scanner& scanner) {
                                    {"integer", Field::integer},
                                    {"unsigned-integer", Field::integer},
                                    {"pattern", Field::pattern}});
-  banner.symmetry = read_kind<Symmetry>(
-      scanner, "symmetry", {{"general", Symmetry::general}, {"symmetric", Symmetry::symmetric}, {"skew-symmetric", Symmetry::skew_symmetric}});
-  if (banner.field == Field::pattern && banner.symmetry == Symmetry::skew_symmetric) scanner.refuse("a pattern cannot be skew-symmetric");
-  if (banner.field == Field::pattern && banner.format == Format::array) scanner.refuse("an array of all elements cannot be a pattern");
+  banner.symmetry = read_kind<Symmetry>(scanner, "symmetry",
+                                        {{"general", Symmetry::general},
+                                         {"symmetric", Symmetry::symmetric},
+                                         {"skew-symmetric", Symmetry::skew_symmetric}});
+  if (banner.field == Field::pattern && banner.symmetry == Symmetry::skew_symmetric)
+    scanner.refuse("a pattern cannot be skew-symmetric");
+  if (banner.field == Field::pattern && banner.format == Format::array)
+    scanner.refuse("an array of all elements cannot be a pattern");
   scanner.end_line();
   return banner;
 }
 
 std::int64_t read_size(Scanner& scanner, const char* what) {
   const std::int64_t value = scanner.integer(what);
-  if (value < 0 || value > std::numeric_limits<std::int32_t>::max()) scanner.refuse(fmt::format("{} is {}, outside [0, 2^31)", what, value));
+  if (value < 0 || value > std::numeric_limits<std::int32_t>::max())
+    scanner.refuse(fmt::format("{} is {}, outside [0, 2^31)", what, value));
   return value;
 }
 
@@ -100,7 +105,8 @@ double read_value(Scanner& scanner, Field field) {
 /// What stands at one place, and what that says of the place across the diagonal.
 void add_expanded(Entries& entries, Symmetry symmetry, std::int64_t row, std::int64_t col, double value) {
   entries.add(row, col, value);
-  if (symmetry != Symmetry::general && row != col) entries.add(col, row, symmetry == Symmetry::skew_symmetric ? -value : value);
+  if (symmetry != Symmetry::general && row != col)
+    entries.add(col, row, symmetry == Symmetry::skew_symmetric ? -value : value);
 }
 
 void read_entry(Scanner& scanner, const Banner& banner, Entries& entries) {
@@ -115,18 +121,20 @@ void read_entry(Scanner& scanner, const Banner& banner, Entries& entries) {
 }
 
 /// Room for what `count` lines of at least so many bytes can hold, whatever the header claims.
-void reserve_lines(const Source& source, const Scanner& scanner, const Banner& banner, std::int64_t count, std::int64_t bytes_each,
-                   Entries& entries) {
+void reserve_lines(const Source& source, const Scanner& scanner, const Banner& banner, std::int64_t count,
+                   std::int64_t bytes_each, Entries& entries) {
   const std::int64_t each = banner.symmetry == Symmetry::general ? 1 : 2;
   reserve(entries, each * scanner.at_most(count, bytes_each), source);
 }
 
 void require_line(Scanner& scanner, const char* what, std::int64_t index, std::int64_t count) {
-  if (scanner.at_end()) scanner.refuse(fmt::format("expected {} {} of {}, found the end of the file", what, index + 1, count));
+  if (scanner.at_end())
+    scanner.refuse(fmt::format("expected {} {} of {}, found the end of the file", what, index + 1, count));
 }
 
 void require_end(Scanner& scanner, const char* what, std::int64_t count) {
-  if (!scanner.at_end()) scanner.refuse(fmt::format("unexpected '{}' after the {} {}", scanner.shown_word(), count, what));
+  if (!scanner.at_end())
+    scanner.refuse(fmt::format("unexpected '{}' after the {} {}", scanner.shown_word(), count, what));
 }
 
 Entries read_coordinates(const Source& source, Scanner& scanner, const Banner& banner) {
@@ -152,7 +160,9 @@ Entries read_elements(const Source& source, Scanner& scanner, const Banner& bann
   const std::int64_t beside_diagonal = entries.rows * (entries.rows - 1) / 2;  // sizes have 31 bits
   const bool skew = banner.symmetry == Symmetry::skew_symmetric;
   const bool general = banner.symmetry == Symmetry::general;
-  const std::int64_t count = general ? entries.rows * entries.cols : skew ? beside_diagonal : beside_diagonal + entries.rows;
+  const std::int64_t count = general ? entries.rows * entries.cols
+                             : skew  ? beside_diagonal
+                                     : beside_diagonal + entries.rows;
   reserve_lines(source, scanner, banner, count, 2, entries);
   std::int64_t index = 0;
   for (std::int64_t col = 0; col < entries.cols; ++col) {
@@ -169,7 +179,8 @@ Entries read_elements(const Source& source, Scanner& scanner, const Banner& bann
 
 std::string note_of(const Banner& banner, const Csr& csr) {
   std::string note = banner.field == Field::pattern ? "pattern" : banner.field == Field::integer ? "integer" : "real";
-  if (banner.format == Format::array) note = fmt::format("dense {}, {} zeros dropped", note, csr.rows * csr.cols - csr.nonzeros());
+  if (banner.format == Format::array)
+    note = fmt::format("dense {}, {} zeros dropped", note, csr.rows * csr.cols - csr.nonzeros());
   if (banner.symmetry == Symmetry::symmetric) note += ", symmetric, expanded";
   if (banner.symmetry == Symmetry::skew_symmetric) note += ", skew-symmetric, expanded";
   return note;

@@ -29,7 +29,8 @@ class NpzMember {
   std::int64_t index(std::int64_t at, std::int64_t end) const {
     if (!array_.is_integer()) damaged(fmt::format("its elements are {}, no integers", array_.type_words()));
     const double value = array_.at(at);
-    if (!(value >= 0 && value < static_cast<double>(end))) damaged(fmt::format("element {} is {}, outside [0, {})", at, value, end));
+    if (!(value >= 0 && value < static_cast<double>(end)))
+      damaged(fmt::format("element {} is {}, outside [0, {})", at, value, end));
     return static_cast<std::int64_t>(value);
   }
 
@@ -47,13 +48,16 @@ struct Layout {
 };
 
 Layout read_layout(const Source& source, const ZipFile& zip) {
-  if (!zip.has("format.npy")) refuse(source, ErrorCode::unsupported, "it has no format.npy: it is no sparse matrix of SciPy's save_npz");
+  if (!zip.has("format.npy"))
+    refuse(source, ErrorCode::unsupported, "it has no format.npy: it is no sparse matrix of SciPy's save_npz");
   const NpzMember format(source, zip, "format.npy", NpyContent::text);
   const NpzMember shape(source, zip, "shape.npy");
   shape.require_count(2);
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const std::string_view text = format.array().text();
-  return {.format = std::string(text.substr(0, text.find('\0'))), .rows = shape.index(0, most + 1), .cols = shape.index(1, most + 1)};
+  return {.format = std::string(text.substr(0, text.find('\0'))),
+          .rows = shape.index(0, most + 1),
+          .cols = shape.index(1, most + 1)};
 }
 
 /// Calls `place` with the major index and the position of each entry, from the member that says where each major
@@ -86,14 +90,16 @@ void read_places(const Source& source, const ZipFile& zip, const Layout& layout,
   }
   const bool by_row = layout.format == "csr";
   if (!by_row && layout.format != "csc")
-    refuse(source, ErrorCode::unsupported, fmt::format("SciPy's format '{}' is not read, only csr, csc and coo", layout.format.substr(0, 40)));
+    refuse(source, ErrorCode::unsupported,
+           fmt::format("SciPy's format '{}' is not read, only csr, csc and coo", layout.format.substr(0, 40)));
   const NpzMember indices(source, zip, "indices.npy");
   const std::int64_t count = indices.array().count();
   reserve(entries, count, source);
-  for_each_place(NpzMember(source, zip, "indptr.npy"), by_row ? layout.rows : layout.cols, count, [&](std::int64_t major, std::int64_t i) {
-    const std::int64_t minor = indices.index(i, by_row ? layout.cols : layout.rows);
-    add(by_row ? major : minor, by_row ? minor : major);
-  });
+  for_each_place(NpzMember(source, zip, "indptr.npy"), by_row ? layout.rows : layout.cols, count,
+                 [&](std::int64_t major, std::int64_t i) {
+                   const std::int64_t minor = indices.index(i, by_row ? layout.cols : layout.rows);
+                   add(by_row ? major : minor, by_row ? minor : major);
+                 });
 }
 
 Csr from_npz(const Source& source) {
@@ -106,7 +112,8 @@ Csr from_npz(const Source& source) {
   entries.valued = !data.array().is_flag();
   for (std::int64_t i = 0; entries.valued && i < data.array().count(); ++i) entries.value.push_back(data.array().at(i));
   Csr csr = compress(entries);
-  csr.note = fmt::format("SciPy's {}, {}{}", layout.format, data.array().type_words(), entries.valued ? "" : ", a pattern");
+  csr.note =
+      fmt::format("SciPy's {}, {}{}", layout.format, data.array().type_words(), entries.valued ? "" : ", a pattern");
   return csr;
 }
 

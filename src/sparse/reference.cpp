@@ -70,25 +70,33 @@ std::vector<Task> cut(std::int64_t rows, std::int64_t n, std::int64_t threads) {
   if (rows == 0 || blocks == 0) return tasks;
   const std::int64_t task_rows = ceil_div(rows, ceil_div(threads, blocks));
   for (std::int64_t column = 0; column < n; column += block_columns) {
-    for (std::int64_t row = 0; row < rows; row += task_rows) tasks.push_back({row, std::min(rows, row + task_rows), column});
+    for (std::int64_t row = 0; row < rows; row += task_rows)
+      tasks.push_back({row, std::min(rows, row + task_rows), column});
   }
   return tasks;
 }
 
-void check_operands(const Csr& a, std::span<const float> values, std::span<const float> dense, std::int64_t n, std::int64_t dense_leading) {
-  const auto refuse = [](const std::string& reason) { fail(ErrorCode::invalid_argument, "cannot multiply: {}", reason); };
+void check_operands(const Csr& a, std::span<const float> values, std::span<const float> dense, std::int64_t n,
+                    std::int64_t dense_leading) {
+  const auto refuse = [](const std::string& reason) {
+    fail(ErrorCode::invalid_argument, "cannot multiply: {}", reason);
+  };
   if (n < 0 || dense_leading < n) refuse(fmt::format("n = {} with a leading dimension of {}", n, dense_leading));
-  if (static_cast<std::int64_t>(values.size()) != a.nonzeros()) refuse(fmt::format("{} values for {} nonzeros", values.size(), a.nonzeros()));
+  if (static_cast<std::int64_t>(values.size()) != a.nonzeros())
+    refuse(fmt::format("{} values for {} nonzeros", values.size(), a.nonzeros()));
   const std::int64_t needed = a.cols == 0 || n == 0 ? 0 : (a.cols - 1) * dense_leading + n;
-  if (static_cast<std::int64_t>(dense.size()) < needed) refuse(fmt::format("the dense operand has {} elements of {}", dense.size(), needed));
+  if (static_cast<std::int64_t>(dense.size()) < needed)
+    refuse(fmt::format("the dense operand has {} elements of {}", dense.size(), needed));
 }
 
 double activated(double x, Activation activation) {
   switch (activation) {
     case Activation::none: return x;
     case Activation::relu: return x < 0 ? 0 : x;
-    case Activation::gelu: return x * 0.5 * std::erfc(-x * 0.70710678118654752440);  // erfc: exact far below zero, where 1 + erf cancels
-    case Activation::gelu_tanh: return x / (1 + std::exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x)));  // 0.5 x (1 + tanh)
+    case Activation::gelu:
+      return x * 0.5 * std::erfc(-x * 0.70710678118654752440);  // erfc: exact far below zero, where 1 + erf cancels
+    case Activation::gelu_tanh:
+      return x / (1 + std::exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x)));  // 0.5 x (1 + tanh)
     case Activation::silu: return x / (1 + std::exp(-x));
   }
   fail(ErrorCode::internal, "cannot apply activation {}: it has no reference", static_cast<int>(activation));
@@ -98,7 +106,8 @@ bool same_non_finite(float y, float expected) { return y == expected || (std::is
 
 }  // namespace
 
-std::vector<double> spmm(const Csr& a, std::span<const float> values, std::span<const float> dense, std::int64_t n, std::int64_t dense_leading) {
+std::vector<double> spmm(const Csr& a, std::span<const float> values, std::span<const float> dense, std::int64_t n,
+                         std::int64_t dense_leading) {
   check_operands(a, values, dense, n, dense_leading);
   std::vector<double> output(static_cast<std::size_t>(checked_multiply(a.rows, n, "the product's elements")));
   const Product product{a, values, dense, n, dense_leading, output};
@@ -117,7 +126,8 @@ std::vector<double> spmm(const Csr& a, std::span<const float> values, std::span<
   return output;
 }
 
-void apply_epilogue(std::span<double> c, std::int64_t m, std::int64_t n, const Epilogue& epilogue, const EpilogueOperands& operands) {
+void apply_epilogue(std::span<double> c, std::int64_t m, std::int64_t n, const Epilogue& epilogue,
+                    const EpilogueOperands& operands) {
   const auto require = [](const char* what, std::int64_t needed, std::span<const float> given) {
     if (needed > static_cast<std::int64_t>(given.size()))
       fail(ErrorCode::invalid_argument, "cannot apply the epilogue: {} {} values of {}", given.size(), what, needed);
@@ -130,7 +140,8 @@ void apply_epilogue(std::span<double> c, std::int64_t m, std::int64_t n, const E
     for (std::int64_t column = 0; column < n; ++column) {
       const std::int64_t at = row * n + column;
       double sum = factor * c[at];
-      if (epilogue.bias != Bias::none) sum += static_cast<double>(operands.bias[epilogue.bias == Bias::per_row ? row : column]);
+      if (epilogue.bias != Bias::none)
+        sum += static_cast<double>(operands.bias[epilogue.bias == Bias::per_row ? row : column]);
       if (epilogue.residual) sum += static_cast<double>(operands.residual[at]);
       if (epilogue.accumulate) sum += static_cast<double>(operands.previous[at]);
       c[at] = activated(sum, epilogue.activation);
@@ -138,7 +149,8 @@ void apply_epilogue(std::span<double> c, std::int64_t m, std::int64_t n, const E
   }
 }
 
-double relative_error(std::span<const float> y, std::int64_t leading, std::span<const double> r, std::int64_t m, std::int64_t n, Dtype type) {
+double relative_error(std::span<const float> y, std::int64_t leading, std::span<const double> r, std::int64_t m,
+                      std::int64_t n, Dtype type) {
   const double unseen = smallest_value(type) / 2;
   double differences = 0;
   double squares = 0;
@@ -156,7 +168,8 @@ double relative_error(std::span<const float> y, std::int64_t leading, std::span<
       squares += wanted * wanted;
     }
   }
-  return squares == 0 ? std::sqrt(differences) : std::sqrt(differences / squares);  // differences are y's own where r is zero
+  return squares == 0 ? std::sqrt(differences)
+                      : std::sqrt(differences / squares);  // differences are y's own where r is zero
 }
 
 double sum_tolerance(std::int64_t longest, Dtype output) {

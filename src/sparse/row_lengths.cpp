@@ -15,7 +15,8 @@ constexpr int bisections = 50;
 Lengths scaled(const std::vector<double>& weights, double scale, std::int64_t cols) {
   Lengths lengths(weights.size());
   const auto most = static_cast<double>(cols);
-  for (std::size_t row = 0; row < weights.size(); ++row) lengths[row] = static_cast<std::int64_t>(std::min(scale * weights[row] + 0.5, most));
+  for (std::size_t row = 0; row < weights.size(); ++row)
+    lengths[row] = static_cast<std::int64_t>(std::min(scale * weights[row] + 0.5, most));
   return lengths;
 }
 
@@ -39,7 +40,8 @@ double variation_of(const Lengths& lengths) {
   const double mean = static_cast<double>(sum(lengths)) / static_cast<double>(lengths.size());
   if (mean == 0) return 0;
   double squares = 0;
-  for (const std::int64_t length : lengths) squares += (static_cast<double>(length) - mean) * (static_cast<double>(length) - mean);
+  for (const std::int64_t length : lengths)
+    squares += (static_cast<double>(length) - mean) * (static_cast<double>(length) - mean);
   return std::sqrt(squares / static_cast<double>(lengths.size())) / mean;
 }
 
@@ -57,7 +59,8 @@ void top_up(Lengths& lengths, std::int64_t cols, std::int64_t total) {
 
 template <class Element>
 void shuffle(std::vector<Element>& elements, Random& random) {
-  for (std::size_t i = elements.size(); i > 1; --i) std::swap(elements[i - 1], elements[random.below(static_cast<std::int64_t>(i))]);
+  for (std::size_t i = elements.size(); i > 1; --i)
+    std::swap(elements[i - 1], elements[random.below(static_cast<std::int64_t>(i))]);
 }
 
 /// Gamma-like weights of mean 1 and about that variation, from normal ones (Wilson and Hilferty's cube, PNAS 1931).
@@ -84,7 +87,8 @@ double shape_for(const std::vector<double>& normals, std::int64_t cols, double m
   return low;
 }
 
-/// base^-exponent by square roots and products alone, which every machine rounds alike (std::pow differs). exponent >= 0.
+/// base^-exponent by square roots and products alone, which every machine rounds alike (std::pow differs). exponent >=
+/// 0.
 double inverse_power(double base, double exponent) {
   double result = 1;
   for (double whole = std::floor(exponent); whole > 0 && result < 0x1p200; --whole) result *= base;
@@ -109,7 +113,8 @@ std::vector<std::int64_t> equal_lengths(std::int64_t rows, std::int64_t total) {
   return lengths;
 }
 
-std::vector<std::int64_t> varied_lengths(std::int64_t rows, std::int64_t cols, std::int64_t total, double variation, Random& random) {
+std::vector<std::int64_t> varied_lengths(std::int64_t rows, std::int64_t cols, std::int64_t total, double variation,
+                                         Random& random) {
   // The shape is found on at most so many sample rows; the others repeat their normals, in random places.
   constexpr std::int64_t most_samples = 4096;
   std::vector<double> sample(static_cast<std::size_t>(std::min(rows, most_samples)));
@@ -124,9 +129,11 @@ std::vector<std::int64_t> varied_lengths(std::int64_t rows, std::int64_t cols, s
   return lengths;
 }
 
-std::vector<std::int64_t> power_law_lengths(std::int64_t rows, std::int64_t cols, std::int64_t total, double exponent, Random& random) {
+std::vector<std::int64_t> power_law_lengths(std::int64_t rows, std::int64_t cols, std::int64_t total, double exponent,
+                                            Random& random) {
   std::vector<double> weights(static_cast<std::size_t>(rows));
-  for (std::size_t rank = 0; rank < weights.size(); ++rank) weights[rank] = inverse_power(static_cast<double>(rank + 1), exponent);
+  for (std::size_t rank = 0; rank < weights.size(); ++rank)
+    weights[rank] = inverse_power(static_cast<double>(rank + 1), exponent);
   Lengths lengths = scaled_to_total(weights, cols, total);
   top_up(lengths, cols, total);
   shuffle(lengths, random);

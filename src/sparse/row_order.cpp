@@ -14,7 +14,8 @@ constexpr int digit_bits = 11;  // 2048 counters: in the first-level cache, and 
 constexpr std::size_t digit_values = std::size_t{1} << digit_bits;
 
 /// Moves `order` into `sorted` by descending digit of the row length, stable.
-void sort_by_digit(std::span<const std::int64_t> row_offsets, int shift, std::span<const std::int32_t> order, std::span<std::int32_t> sorted) {
+void sort_by_digit(std::span<const std::int64_t> row_offsets, int shift, std::span<const std::int32_t> order,
+                   std::span<std::int32_t> sorted) {
   const auto bucket = [&](std::int32_t row) {
     const auto length = static_cast<std::uint64_t>(row_offsets[row + 1L] - row_offsets[row]);
     return digit_values - 1 - ((length >> shift) & (digit_values - 1));

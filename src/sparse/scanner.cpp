@@ -19,7 +19,8 @@ template <class Number>
 std::from_chars_result read_real_or_integer(std::string_view text, Number& result) {
   auto read = std::from_chars(text.data(), text.data() + text.size(), result);
   if constexpr (std::floating_point<Number>) {
-    const auto tiny = read.ec == std::errc::result_out_of_range ? parse_number<Number>({text.data(), read.ptr}) : std::nullopt;
+    const auto tiny =
+        read.ec == std::errc::result_out_of_range ? parse_number<Number>({text.data(), read.ptr}) : std::nullopt;
     if (tiny) read.ec = std::errc();
     result = tiny.value_or(result);
   }
@@ -96,7 +97,8 @@ Number Scanner::parse(const char* what, std::int64_t index) {
   const std::string wanted = index < 0 ? what : fmt::format("{} {}", what, index);
   if (position_ == text_.size()) refuse(fmt::format("expected {}, found the end of the file", wanted));
   if (text_[position_] == '\n') refuse(fmt::format("expected {}, found the end of the line", wanted));
-  refuse(fmt::format("expected {}, found '{}'{}", wanted, shown_word(), error == std::errc::result_out_of_range ? ", which is too large" : ""));
+  refuse(fmt::format("expected {}, found '{}'{}", wanted, shown_word(),
+                     error == std::errc::result_out_of_range ? ", which is too large" : ""));
 }
 
 /// Other writers' sign, which from_chars does not know.

@@ -18,8 +18,9 @@ struct DenseView {
   double at(std::int64_t row, std::int64_t column) const { return data[row * row_step + column * column_step]; }
 };
 
-/// For each of `entries` (positions in the mask's CSR order, ascending), the product of its row of A and its row of B over n,
-/// in float64 on all cores.
-std::vector<double> sddmm(const Csr& mask, std::span<const std::int64_t> entries, const DenseView& lhs, const DenseView& rhs, std::int64_t n);
+/// For each of `entries` (positions in the mask's CSR order, ascending), the product of its row of A and its row of B
+/// over n, in float64 on all cores.
+std::vector<double> sddmm(const Csr& mask, std::span<const std::int64_t> entries, const DenseView& lhs,
+                          const DenseView& rhs, std::int64_t n);
 
 }  // namespace vostok::sparse

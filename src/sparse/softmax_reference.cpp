@@ -14,7 +14,9 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// scale * x, with the limit from above for a scale of 0: -infinity stays what it is.
-double scaled(double scale, float x) { return scale == 0 && x < 0 && std::isinf(x) ? -infinity : scale * static_cast<double>(x); }
+double scaled(double scale, float x) {
+  return scale == 0 && x < 0 && std::isinf(x) ? -infinity : scale * static_cast<double>(x);
+}
 
 /// A row's sum of exp(scale * x) as sum * exp(maximum); the sum is NaN where an entry is NaN or scales to +infinity.
 struct RowSum {
@@ -38,7 +40,8 @@ RowSum sum_of_row(std::span<const float> x, double scale) {
 
 template <class T>
 std::span<const T> row_of(std::span<const std::int64_t> row_offsets, std::size_t row, std::span<const T> values) {
-  return values.subspan(static_cast<std::size_t>(row_offsets[row]), static_cast<std::size_t>(row_offsets[row + 1] - row_offsets[row]));
+  return values.subspan(static_cast<std::size_t>(row_offsets[row]),
+                        static_cast<std::size_t>(row_offsets[row + 1] - row_offsets[row]));
 }
 
 double norm_of_finite(const std::vector<double>& values) {
@@ -52,7 +55,8 @@ double norm_of_finite(const std::vector<double>& values) {
 
 std::vector<double> log_sum_exp(std::span<const std::int64_t> row_offsets, std::span<const float> x, double scale) {
   std::vector<double> logarithms;
-  for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row) logarithms.push_back(sum_of_row(row_of(row_offsets, row, x), scale).logarithm());
+  for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row)
+    logarithms.push_back(sum_of_row(row_of(row_offsets, row, x), scale).logarithm());
   return logarithms;
 }
 
@@ -61,14 +65,15 @@ SoftmaxReference softmax(std::span<const std::int64_t> row_offsets, std::span<co
   for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row) {
     const std::span<const float> entries = row_of(row_offsets, row, x);
     const auto [maximum, sum] = sum_of_row(entries, scale);
-    for (const float value : entries) reference.values.push_back(sum == 0 ? 0 : std::exp(scaled(scale, value) - maximum) / sum);
+    for (const float value : entries)
+      reference.values.push_back(sum == 0 ? 0 : std::exp(scaled(scale, value) - maximum) / sum);
   }
   reference.magnitudes = reference.values;
   return reference;
 }
 
-SoftmaxReference softmax_from_statistics(std::span<const std::int64_t> row_offsets, std::span<const float> x, double scale,
-                                         std::span<const float> logarithms) {
+SoftmaxReference softmax_from_statistics(std::span<const std::int64_t> row_offsets, std::span<const float> x,
+                                         double scale, std::span<const float> logarithms) {
   SoftmaxReference reference;
   for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row)
     for (const float value : row_of(row_offsets, row, x)) {
@@ -80,7 +85,8 @@ SoftmaxReference softmax_from_statistics(std::span<const std::int64_t> row_offse
   return reference;
 }
 
-SoftmaxReference softmax_backward(std::span<const std::int64_t> row_offsets, std::span<const float> y, std::span<const float> dy, double scale) {
+SoftmaxReference softmax_backward(std::span<const std::int64_t> row_offsets, std::span<const float> y,
+                                  std::span<const float> dy, double scale) {
   SoftmaxReference reference;
   for (std::size_t row = 0; row + 1 < row_offsets.size(); ++row) {
     const std::span<const float> probabilities = row_of(row_offsets, row, y);
@@ -104,7 +110,8 @@ SoftmaxReference softmax_backward(std::span<const std::int64_t> row_offsets, std
 double softmax_tolerance(const SoftmaxReference& reference, Dtype output) {
   const double norm = norm_of_finite(reference.values);
   const double smallest_half_step = output == Dtype::f16 ? 0x1p-25 : 0;
-  const double allowed = 5e-7 * norm_of_finite(reference.magnitudes) + (output == Dtype::f32 ? 0 : unit_roundoff(output)) * norm +
+  const double allowed = 5e-7 * norm_of_finite(reference.magnitudes) +
+                         (output == Dtype::f32 ? 0 : unit_roundoff(output)) * norm +
                          smallest_half_step * std::sqrt(static_cast<double>(reference.values.size()));
   return norm == 0 ? allowed : allowed / norm;
 }

@@ -8,7 +8,9 @@ namespace vostok::sparse {
 
 namespace {
 
-std::string mebibytes(std::int64_t bytes) { return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024)); }
+std::string mebibytes(std::int64_t bytes) {
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
+}
 
 }  // namespace
 
@@ -29,12 +31,13 @@ void require_rows(const Source& source, std::int64_t rows) {
   require_memory(source, bytes, fmt::format("the offsets of {} rows", rows));
   if (bytes > most_bytes)
     refuse(source, ErrorCode::out_of_memory,
-           fmt::format("the offsets of {} rows take {} of memory, and a file of {} bytes gets {} for them", rows, mebibytes(bytes),
-                       source.bytes.size(), mebibytes(most_bytes)));
+           fmt::format("the offsets of {} rows take {} of memory, and a file of {} bytes gets {} for them", rows,
+                       mebibytes(bytes), source.bytes.size(), mebibytes(most_bytes)));
 }
 
 void refuse_memory(const Source& source) {
-  refuse(source, ErrorCode::out_of_memory, fmt::format("what its {} bytes hold does not fit in memory", source.bytes.size()));
+  refuse(source, ErrorCode::out_of_memory,
+         fmt::format("what its {} bytes hold does not fit in memory", source.bytes.size()));
 }
 
 }  // namespace vostok::sparse

@@ -22,7 +22,8 @@ struct Slot {
 };
 
 Slot slot_of(const SparseForm& form, std::int64_t row, std::int64_t column) {
-  const SparsePlace place = sparse_place(static_cast<int>(row % packed_strip_rows()), static_cast<int>(column % packed_strip_columns()));
+  const SparsePlace place =
+      sparse_place(static_cast<int>(row % packed_strip_rows()), static_cast<int>(column % packed_strip_columns()));
   const std::int64_t strip = column / packed_strip_columns() * form.row_strips + row / packed_strip_rows();
   return {static_cast<std::size_t>(strip * packed_lanes() + place.lane), static_cast<unsigned>(place.bit)};
 }
@@ -30,7 +31,8 @@ Slot slot_of(const SparseForm& form, std::int64_t row, std::int64_t column) {
 template <class Visit>
 void for_each_nonzero(const Csr& csr, const Visit& visit) {
   for (std::int64_t row = 0; row < csr.rows; ++row)
-    for (std::int64_t i = csr.row_offsets[static_cast<std::size_t>(row)]; i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
+    for (std::int64_t i = csr.row_offsets[static_cast<std::size_t>(row)];
+         i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
       visit(row, csr.column_indices[static_cast<std::size_t>(i)], i);
 }
 
@@ -43,7 +45,8 @@ unsigned passes_of(std::span<const std::uint32_t> groups) {
   unsigned most[sparse_steps()] = {};
   for (const std::uint32_t word : groups)
     for (int step = 0; step < sparse_steps(); ++step)
-      for (int r = 0; r < sparse_registers(); ++r) most[step] = std::max(most[step], sparse_passes(sparse_group(word, step, r)));
+      for (int r = 0; r < sparse_registers(); ++r)
+        most[step] = std::max(most[step], sparse_passes(sparse_group(word, step, r)));
   return sparse_pass_pair(most[0], most[1]);
 }
 
@@ -58,7 +61,8 @@ void count(SparseForm& form) {
       const SparseHeader own{passes_of(groups_of(form, strip))};
       for (int step = 0; step < sparse_steps(); ++step) most[step] = std::max(most[step], own.passes(step));
       std::uint32_t nonzeros = 0;
-      for (const std::uint32_t word : groups_of(form, strip)) nonzeros += static_cast<std::uint32_t>(std::popcount(word));
+      for (const std::uint32_t word : groups_of(form, strip))
+        nonzeros += static_cast<std::uint32_t>(std::popcount(word));
       form.headers.push_back(own.word);
       form.nonzero_offsets.push_back(form.nonzero_offsets.back() + nonzeros);
       form.unit_offsets.push_back(form.unit_offsets.back() + sparse_strip_units(own.all_passes()));
@@ -90,14 +94,16 @@ std::vector<std::uint16_t> values_of(const SparseForm& form, std::size_t strip, 
 }
 
 /// The words of a pass: registers, then metadata.
-std::vector<std::uint32_t> pass_words(std::span<const std::uint32_t> groups, const std::vector<std::uint16_t>& values, int step, int pass) {
+std::vector<std::uint32_t> pass_words(std::span<const std::uint32_t> groups, const std::vector<std::uint16_t>& values,
+                                      int step, int pass) {
   std::vector<std::uint32_t> words(sparse_pass_bytes() / 4, 0);
   for (std::size_t lane = 0; lane < packed_lanes(); ++lane)
     for (int r = 0; r < sparse_registers(); ++r) {
       const unsigned taken = sparse_taken(sparse_group(groups[lane], step, r), pass);
       const SparsePlaces places = sparse_places(taken);
       const auto value = [&](unsigned place) -> std::uint32_t {
-        return (taken >> place & 1U) != 0 ? values[lane * 32 + static_cast<std::size_t>(step * 16 + r * 4) + place] : 0U;
+        return (taken >> place & 1U) != 0 ? values[lane * 32 + static_cast<std::size_t>(step * 16 + r * 4) + place]
+                                          : 0U;
       };
       words[lane * sparse_registers() + static_cast<std::size_t>(r)] = value(places.lower) | value(places.higher) << 16;
       const std::size_t word = sparse_metadata_begin() / 4 + lane / 4 * 2 + static_cast<std::size_t>(r / 2);
@@ -119,12 +125,16 @@ void for_each_value(std::span<const std::uint32_t> words, int step, const Visit&
   for (int lane = 0; lane < packed_lanes(); ++lane)
     for (int r = 0; r < sparse_registers(); ++r) {
       const std::uint32_t metadata =
-          words[static_cast<std::size_t>(sparse_metadata_begin() / 4 + lane / 4 * 2 + r / 2)] >> (16 * (r % 2) + 4 * (lane % 4));
+          words[static_cast<std::size_t>(sparse_metadata_begin() / 4 + lane / 4 * 2 + r / 2)] >>
+          (16 * (r % 2) + 4 * (lane % 4));
       const SparsePlaces places{metadata & 3U, metadata >> 2 & 3U};
-      if (places.lower >= places.higher) fail(ErrorCode::internal, "metadata of lane {} name places {} and {}", lane, places.lower, places.higher);
+      if (places.lower >= places.higher)
+        fail(ErrorCode::internal, "metadata of lane {} name places {} and {}", lane, places.lower, places.higher);
       const std::uint32_t pair = words[static_cast<std::size_t>(lane * sparse_registers() + r)];
       for (const auto& [place, bits] : {std::pair{places.lower, pair & 0xffffU}, std::pair{places.higher, pair >> 16}})
-        if (bits != 0) visit(Found{sparse_row(lane, r), sparse_column(lane, step, r) + static_cast<int>(place), static_cast<std::uint16_t>(bits)});
+        if (bits != 0)
+          visit(Found{sparse_row(lane, r), sparse_column(lane, step, r) + static_cast<int>(place),
+                      static_cast<std::uint16_t>(bits)});
     }
 }
 
@@ -133,7 +143,10 @@ void for_each_value(std::span<const std::uint32_t> words, int step, const Visit&
 SparseForm sparse_form(const Csr& walked, std::span<const std::int32_t> value_positions) {
   if (walked.nonzeros() > std::numeric_limits<std::int32_t>::max())
     fail(ErrorCode::unsupported, "cannot make sparse strips: {} nonzeros are past 2^31 - 1", walked.nonzeros());
-  SparseForm form{.rows = walked.rows, .cols = walked.cols, .row_strips = packed_row_strips(walked.rows), .k_blocks = packed_k_blocks(walked.cols)};
+  SparseForm form{.rows = walked.rows,
+                  .cols = walked.cols,
+                  .row_strips = packed_row_strips(walked.rows),
+                  .k_blocks = packed_k_blocks(walked.cols)};
   form.groups.assign(static_cast<std::size_t>(form.strips() * packed_lanes()), 0);
   for_each_nonzero(walked, [&](std::int64_t row, std::int64_t column, std::int64_t) {
     const Slot slot = slot_of(form, row, column);
@@ -145,7 +158,8 @@ SparseForm sparse_form(const Csr& walked, std::span<const std::int32_t> value_po
     const Slot slot = slot_of(form, row, column);
     const std::uint32_t before = nonzeros_before(groups_of(form, slot.strip()), slot.word % packed_lanes(), slot.bit);
     std::int32_t& source = form.sources[form.nonzero_offsets[slot.strip()] + before];
-    if (source != absent) fail(ErrorCode::unsupported, "cannot make sparse strips: row {} names column {} twice", row, column);
+    if (source != absent)
+      fail(ErrorCode::unsupported, "cannot make sparse strips: row {} names column {} twice", row, column);
     source = value_positions.empty() ? static_cast<std::int32_t>(i) : value_positions[static_cast<std::size_t>(i)];
   });
   return form;
@@ -178,7 +192,8 @@ std::vector<std::uint16_t> unpack(const SparseForm& form, std::span<const std::u
           const std::int64_t row = strip % form.row_strips * packed_strip_rows() + found.row;
           const std::int64_t column = strip / form.row_strips * packed_strip_columns() + found.column;
           if (row >= form.rows || column >= form.cols)
-            fail(ErrorCode::internal, "a packed value lies in row {}, column {} of a matrix of {} x {}", row, column, form.rows, form.cols);
+            fail(ErrorCode::internal, "a packed value lies in row {}, column {} of a matrix of {} x {}", row, column,
+                 form.rows, form.cols);
           dense[static_cast<std::size_t>(row * form.cols + column)] = found.bits;
         });
   }

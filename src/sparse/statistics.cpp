@@ -27,7 +27,8 @@ bool repeats_a_column(std::span<const std::int32_t> columns, bool sorted, std::v
 std::int64_t run_ends(std::span<const std::int32_t> columns) {
   constexpr std::size_t before = run_columns() - 1;
   std::int64_t count = 0;
-  for (std::size_t i = before; i < columns.size(); ++i) count += columns[i] - columns[i - before] == static_cast<std::int32_t>(before) ? 1 : 0;
+  for (std::size_t i = before; i < columns.size(); ++i)
+    count += columns[i] - columns[i - before] == static_cast<std::int32_t>(before) ? 1 : 0;
   return count;
 }
 
@@ -37,7 +38,8 @@ double row_variation(std::int64_t rows, std::int64_t nonzeros, std::uint64_t sum
   if (nonzeros == 0) return 0;
   // rows^2 times the variance, in integers: equal lengths give 0, and the order of summing does not matter.
   __extension__ using Wide = unsigned __int128;
-  const auto scaled = static_cast<Wide>(rows) * sum_of_squares - static_cast<Wide>(nonzeros) * static_cast<Wide>(nonzeros);
+  const auto scaled =
+      static_cast<Wide>(rows) * sum_of_squares - static_cast<Wide>(nonzeros) * static_cast<Wide>(nonzeros);
   return std::sqrt(static_cast<double>(scaled)) / static_cast<double>(nonzeros);
 }
 
@@ -52,7 +54,8 @@ TopologyStatistics statistics(std::int64_t rows, std::int64_t cols, std::span<co
     sum_of_squares += static_cast<std::uint64_t>(length) * static_cast<std::uint64_t>(length);
     result.longest_row = std::max(result.longest_row, length);
     if (length == 0) ++result.empty_rows;
-    const auto columns = column_indices.subspan(static_cast<std::size_t>(row_offsets[row]), static_cast<std::size_t>(length));
+    const auto columns =
+        column_indices.subspan(static_cast<std::size_t>(row_offsets[row]), static_cast<std::size_t>(length));
     runs += run_ends(columns);
     const bool sorted = std::is_sorted(columns.begin(), columns.end());
     result.sorted = result.sorted && sorted;

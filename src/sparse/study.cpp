@@ -10,8 +10,9 @@ namespace vostok::sparse {
 namespace {
 
 std::string table_row(const std::string& file, std::size_t width, const TopologyStatistics& of) {
-  return fmt::format("{:<{}} {:>9} {:>9} {:>11} {:>10.2f} {:>10.2f} {:>8} {:>8} {:>7.3f}\n", file, width, of.rows, of.cols, of.nonzeros,
-                     100 * of.sparsity(), of.mean_row, of.longest_row, of.empty_rows, of.row_variation);
+  return fmt::format("{:<{}} {:>9} {:>9} {:>11} {:>10.2f} {:>10.2f} {:>8} {:>8} {:>7.3f}\n", file, width, of.rows,
+                     of.cols, of.nonzeros, 100 * of.sparsity(), of.mean_row, of.longest_row, of.empty_rows,
+                     of.row_variation);
 }
 
 template <class Value>
@@ -19,7 +20,8 @@ std::string summary_row(const char* name, const std::vector<StudyEntry>& entries
   std::vector<double> values;
   for (const StudyEntry& entry : entries) values.push_back(value(entry.statistics));
   const Spread spread = spread_of(values);
-  return fmt::format("{:<28} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f}\n", name, spread.mean, spread.median, spread.smallest, spread.largest);
+  return fmt::format("{:<28} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f}\n", name, spread.mean, spread.median,
+                     spread.smallest, spread.largest);
 }
 
 std::string csv_field(const std::string& text) {
@@ -44,11 +46,12 @@ Spread spread_of(std::vector<double> values) {
 std::string study_text(const std::vector<StudyEntry>& entries) {
   std::size_t width = 4;
   for (const StudyEntry& entry : entries) width = std::max(width, printable(entry.file).size());
-  std::string text = fmt::format("{:<{}} {:>9} {:>9} {:>11} {:>10} {:>10} {:>8} {:>8} {:>7}\n", "file", width, "rows", "cols", "nonzeros",
-                                 "sparsity %", "mean row", "longest", "empty", "row CoV");
+  std::string text = fmt::format("{:<{}} {:>9} {:>9} {:>11} {:>10} {:>10} {:>8} {:>8} {:>7}\n", "file", width, "rows",
+                                 "cols", "nonzeros", "sparsity %", "mean row", "longest", "empty", "row CoV");
   for (const StudyEntry& entry : entries) text += table_row(printable(entry.file), width, entry.statistics);
-  text += fmt::format("\n{:<28} {:>10} {:>10} {:>10} {:>10}\n", fmt::format("{} {}", entries.size(), entries.size() == 1 ? "matrix" : "matrices"),
-                      "mean", "median", "min", "max");
+  text += fmt::format("\n{:<28} {:>10} {:>10} {:>10} {:>10}\n",
+                      fmt::format("{} {}", entries.size(), entries.size() == 1 ? "matrix" : "matrices"), "mean",
+                      "median", "min", "max");
   text += summary_row("sparsity (%)", entries, [](const TopologyStatistics& of) { return 100 * of.sparsity(); });
   text += summary_row("mean row length (nonzeros)", entries, [](const TopologyStatistics& of) { return of.mean_row; });
   text += summary_row("row length CoV", entries, [](const TopologyStatistics& of) { return of.row_variation; });
@@ -56,10 +59,12 @@ std::string study_text(const std::vector<StudyEntry>& entries) {
 }
 
 std::string study_csv(const std::vector<StudyEntry>& entries) {
-  std::string csv = "file,rows,cols,nonzeros,sparsity,mean_row,longest_row,empty_rows,row_variation,sorted,duplicates\n";
+  std::string csv =
+      "file,rows,cols,nonzeros,sparsity,mean_row,longest_row,empty_rows,row_variation,sorted,duplicates\n";
   for (const auto& [file, of] : entries) {
-    csv += fmt::format("{},{},{},{},{:.6f},{:.6f},{},{},{:.6f},{},{}\n", csv_field(file), of.rows, of.cols, of.nonzeros, of.sparsity(), of.mean_row,
-                       of.longest_row, of.empty_rows, of.row_variation, of.sorted, of.duplicates);
+    csv += fmt::format("{},{},{},{},{:.6f},{:.6f},{},{},{:.6f},{},{}\n", csv_field(file), of.rows, of.cols, of.nonzeros,
+                       of.sparsity(), of.mean_row, of.longest_row, of.empty_rows, of.row_variation, of.sorted,
+                       of.duplicates);
   }
   return csv;
 }

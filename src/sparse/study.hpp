@@ -26,8 +26,8 @@ Spread spread_of(std::vector<double> values);
 std::string study_text(const std::vector<StudyEntry>& entries);
 /// The same as CSV with a header line.
 std::string study_csv(const std::vector<StudyEntry>& entries);
-/// Three histograms side by side (sparsity, mean row length, CoV), a stand-alone SVG. An axis whose values span more than
-/// a factor of 50 is logarithmic; values of 0 are then left out and counted under the axis.
+/// Three histograms side by side (sparsity, mean row length, CoV), a stand-alone SVG. An axis whose values span more
+/// than a factor of 50 is logarithmic; values of 0 are then left out and counted under the axis.
 std::string study_svg(const std::vector<StudyEntry>& entries);
 
 }  // namespace vostok::sparse

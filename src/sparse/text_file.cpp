@@ -21,7 +21,9 @@ namespace {
 class Descriptor {
  public:
   Descriptor(const std::filesystem::path& path, const char* verb, int flags)
-      : verb_(verb), name_(printable(path.string())), number_(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666)) {
+      : verb_(verb),
+        name_(printable(path.string())),
+        number_(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0666)) {
     if (number_ < 0) refuse_system();
   }
   ~Descriptor() { close(); }
@@ -32,7 +34,9 @@ class Descriptor {
   /// Whether it was closed without an error: what a full disk refuses may be known only then.
   bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
-  [[noreturn]] void refuse(ErrorCode code, const std::string& reason) const { fail(code, "cannot {} {}: {}", verb_, name_, reason); }
+  [[noreturn]] void refuse(ErrorCode code, const std::string& reason) const {
+    fail(code, "cannot {} {}: {}", verb_, name_, reason);
+  }
   [[noreturn]] void refuse_system() const { refuse(ErrorCode::io_failure, std::strerror(errno)); }
 
  private:
@@ -53,7 +57,8 @@ struct stat status_of(const Descriptor& file) {
 bool wait_for_bytes(const Descriptor& file, int patience_ms) {
   pollfd wanted = {.fd = file.number(), .events = POLLIN, .revents = 0};
   if (::poll(&wanted, 1, patience_ms) == 0)
-    file.refuse(ErrorCode::io_failure, fmt::format("it is a pipe that nobody has written to for {} s", patience_ms / 1000));
+    file.refuse(ErrorCode::io_failure,
+                fmt::format("it is a pipe that nobody has written to for {} s", patience_ms / 1000));
   return (wanted.revents & POLLIN) != 0;
 }
 
@@ -75,7 +80,8 @@ std::size_t first_bytes(const Descriptor& file, const struct stat& status, std::
   constexpr std::int64_t of_unknown_length = 1 << 16;
   if (!S_ISREG(status.st_mode)) return of_unknown_length;
   if (status.st_size >= available)
-    file.refuse(ErrorCode::out_of_memory, fmt::format("it has {} bytes, and {} bytes of memory are free", status.st_size, available));
+    file.refuse(ErrorCode::out_of_memory,
+                fmt::format("it has {} bytes, and {} bytes of memory are free", status.st_size, available));
   return static_cast<std::size_t>(std::max(status.st_size + 1, of_unknown_length));
 }
 
@@ -83,11 +89,13 @@ std::string read_all(const Descriptor& file, std::int64_t available) {
   const struct stat status = status_of(file);
   std::string bytes(first_bytes(file, status, available), '\0');
   std::size_t filled = 0;
-  while (const std::size_t count = read_some(file, bytes.data() + filled, bytes.size() - filled, S_ISFIFO(status.st_mode) && filled == 0)) {
+  while (const std::size_t count =
+             read_some(file, bytes.data() + filled, bytes.size() - filled, S_ISFIFO(status.st_mode) && filled == 0)) {
     filled += count;
     if (filled < bytes.size()) continue;
     if (static_cast<std::int64_t>(filled) > available / 4)  // a larger copy takes twice as much again
-      file.refuse(ErrorCode::out_of_memory, fmt::format("after {} bytes it has not ended, and {} bytes of memory were free", filled, available));
+      file.refuse(ErrorCode::out_of_memory,
+                  fmt::format("after {} bytes it has not ended, and {} bytes of memory were free", filled, available));
     bytes.resize(2 * filled);
   }
   bytes.resize(filled);

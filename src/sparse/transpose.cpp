@@ -18,7 +18,8 @@ Transposed transpose(const Csr& csr) {
   result.csr.values.resize(csr.values.size());
   result.value_positions.resize(csr.column_indices.size());
   for (std::size_t row = 0; row + 1 < csr.row_offsets.size(); ++row) {
-    for (auto i = static_cast<std::size_t>(csr.row_offsets[row]); i < static_cast<std::size_t>(csr.row_offsets[row + 1]); ++i) {
+    for (auto i = static_cast<std::size_t>(csr.row_offsets[row]);
+         i < static_cast<std::size_t>(csr.row_offsets[row + 1]); ++i) {
       const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(csr.column_indices[i])]++);
       result.csr.column_indices[to] = static_cast<std::int32_t>(row);
       result.value_positions[to] = static_cast<std::int32_t>(i);

@@ -9,7 +9,7 @@
 namespace vostok::sparse {
 
 struct Transposed {
-  Csr csr;                                    ///< cols rows; entries of a row in the order of the source's rows; values follow where there are any
+  Csr csr;  ///< cols rows; entries of a row in the order of the source's rows; values follow where there are any
   std::vector<std::int32_t> value_positions;  ///< where each entry lies in the source
 };
 

@@ -19,7 +19,8 @@ std::string line_of(const std::vector<Integer>& numbers) {
 }  // namespace
 
 void write_smtx(const std::filesystem::path& path, const Csr& csr) {
-  write_bytes(path, fmt::format("{}, {}, {}\n", csr.rows, csr.cols, csr.nonzeros()) + line_of(csr.row_offsets) + line_of(csr.column_indices));
+  write_bytes(path, fmt::format("{}, {}, {}\n", csr.rows, csr.cols, csr.nonzeros()) + line_of(csr.row_offsets) +
+                        line_of(csr.column_indices));
 }
 
 }  // namespace vostok::sparse

@@ -24,15 +24,18 @@ std::string ZipFile::read(std::string_view name, std::int64_t memory_bytes) cons
   if (member == nullptr) damaged(fmt::format("it has no {}", name));
   constexpr std::uint64_t encrypted = 1;
   if ((member->flags & encrypted) != 0) refuse(source_, ErrorCode::unsupported, fmt::format("{} is encrypted", name));
-  const Source packed_source = {.bytes = packed(*member), .name = source_.name + ": " + std::string(name), .memory_bytes = memory_bytes};
+  const Source packed_source = {
+      .bytes = packed(*member), .name = source_.name + ": " + std::string(name), .memory_bytes = memory_bytes};
   const auto size = static_cast<std::int64_t>(std::min<std::uint64_t>(member->bytes, INT64_MAX));
   const auto checksum = static_cast<std::uint32_t>(member->checksum);
   constexpr std::uint64_t stored = 0;
   constexpr std::uint64_t deflated = 8;
   if (member->method == deflated) return inflate_raw(packed_source, size, checksum);
   if (member->method != stored)
-    refuse(source_, ErrorCode::unsupported, fmt::format("{} is packed by method {}, not stored or deflated", name, member->method));
-  if (member->bytes != member->packed_bytes) damaged(fmt::format("{} is stored, but takes {} bytes, not {}", name, member->packed_bytes, size));
+    refuse(source_, ErrorCode::unsupported,
+           fmt::format("{} is packed by method {}, not stored or deflated", name, member->method));
+  if (member->bytes != member->packed_bytes)
+    damaged(fmt::format("{} is stored, but takes {} bytes, not {}", name, member->packed_bytes, size));
   require_memory(packed_source, size, "its bytes");
   require_checksum(packed_source, checksum);
   return std::string(packed_source.bytes);
@@ -40,7 +43,8 @@ std::string ZipFile::read(std::string_view name, std::int64_t memory_bytes) cons
 
 /// The last of that name, as other readers take it.
 const ZipFile::Member* ZipFile::find(std::string_view name) const {
-  const auto found = std::find_if(members_.rbegin(), members_.rend(), [&](const Member& member) { return member.name == name; });
+  const auto found =
+      std::find_if(members_.rbegin(), members_.rend(), [&](const Member& member) { return member.name == name; });
   return found == members_.rend() ? nullptr : &*found;
 }
 
@@ -53,7 +57,8 @@ ZipFile::Directory ZipFile::find_directory() const {
   for (std::uint64_t behind = end_bytes; behind <= std::min(size, end_bytes + longest_comment); ++behind) {
     const std::uint64_t end = size - behind;
     if (!has_mark(end, "PK\5\6") || number(end + 20, 2) != behind - end_bytes) continue;
-    if (end < locator_bytes || !has_mark(end - locator_bytes, "PK\6\7")) return {.at = number(end + 16, 4), .count = number(end + 10, 2)};
+    if (end < locator_bytes || !has_mark(end - locator_bytes, "PK\6\7"))
+      return {.at = number(end + 16, 4), .count = number(end + 10, 2)};
     const std::uint64_t record = number(end - locator_bytes + 8, 8);
     if (!has_mark(record, "PK\6\6")) damaged("its ZIP64 directory is not where it should be");
     return {.at = number(record + 48, 8), .count = number(record + 32, 8)};
@@ -65,7 +70,8 @@ ZipFile::Directory ZipFile::find_directory() const {
 ZipFile::Member ZipFile::read_member(std::uint64_t& at) const {
   constexpr std::uint64_t entry_bytes = 46;
   if (!has_mark(at, "PK\1\2")) damaged("its directory ends too early");
-  const std::uint64_t name_bytes = number(at + 28, 2), extra_bytes = number(at + 30, 2), comment_bytes = number(at + 32, 2);
+  const std::uint64_t name_bytes = number(at + 28, 2), extra_bytes = number(at + 30, 2),
+                      comment_bytes = number(at + 32, 2);
   const std::uint64_t extra = at + entry_bytes + name_bytes;
   Member member = {.name = bytes(at + entry_bytes, name_bytes),
                    .flags = number(at + 8, 2),

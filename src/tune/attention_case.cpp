@@ -17,36 +17,41 @@ constexpr double exponential_error = 5e-7;
 double rounding(const AttentionOperands& operands, int roundings) {
   const Dtype type = operands.problem().element;
   if (type == Dtype::f32) return 0;
-  return roundings * (sparse::unit_roundoff(type) + sparse::smallest_value(type) / 2 * static_cast<double>(operands.longest_row()));
+  return roundings *
+         (sparse::unit_roundoff(type) + sparse::smallest_value(type) / 2 * static_cast<double>(operands.longest_row()));
 }
 
 double multiply_adds(const AttentionOperands& operands) {
   const SparseAttention& problem = operands.problem();
-  return static_cast<double>(operands.mask().nonzeros()) * static_cast<double>(problem.n + problem.value_size) * static_cast<double>(problem.batch);
+  return static_cast<double>(operands.mask().nonzeros()) * static_cast<double>(problem.n + problem.value_size) *
+         static_cast<double>(problem.batch);
 }
 
 }  // namespace
 
 double attention_tolerance(const AttentionOperands& operands) {
   const SparseAttention& problem = operands.problem();
-  return exponential_error + sparse::sum_tolerance(problem.n) + sparse::sum_tolerance(operands.longest_row(), problem.element) +
-         rounding(operands, 1);
+  return exponential_error + sparse::sum_tolerance(problem.n) +
+         sparse::sum_tolerance(operands.longest_row(), problem.element) + rounding(operands, 1);
 }
 
 double attention_backward_tolerance(const AttentionOperands& operands) {
   const SparseAttention& problem = operands.problem();
   const std::int64_t longest = std::max(operands.longest_row(), operands.longest_column());
-  return 2 * exponential_error + 2 * sparse::sum_tolerance(std::max(problem.n, problem.value_size)) + sparse::sum_tolerance(operands.longest_row()) +
-         sparse::sum_tolerance(longest, problem.element) + rounding(operands, 3);
+  return 2 * exponential_error + 2 * sparse::sum_tolerance(std::max(problem.n, problem.value_size)) +
+         sparse::sum_tolerance(operands.longest_row()) + sparse::sum_tolerance(longest, problem.element) +
+         rounding(operands, 3);
 }
 
-AttentionCase::AttentionCase(device::Device& device, const SparseAttention& problem, sparse::Csr mask, std::uint64_t seed, std::int64_t saved_bytes)
+AttentionCase::AttentionCase(device::Device& device, const SparseAttention& problem, sparse::Csr mask,
+                             std::uint64_t seed, std::int64_t saved_bytes)
     : device_(device),
       operands_(device, problem, std::move(mask), seed),
       heads_(operands_.sampled_heads(seed + 3)),
       output_(operands_.make_output(device, operands_.output_shape())),
       saved_(operands_.make_saved(device, saved_bytes)) {
-  for (const std::int64_t head : heads_) reference_.push_back(sparse::attention(operands_.mask(), operands_.head(head)));
+  for (const std::int64_t head : heads_)
+    reference_.push_back(sparse::attention(operands_.mask(), operands_.head(head)));
   arguments_ = {.query = operands_.query().data(),
                 .key = operands_.key().data(),
                 .value = operands_.value().data(),
@@ -72,16 +77,18 @@ Check AttentionCase::verify(const std::function<void(Stream)>& enqueue) {
     check.error = std::max(check.error, output_.error(output, heads_[i], reference.output));
     if (operands_.problem().saved == Saved::probabilities)
       saved_error = std::max(saved_error, saved_.error(saved, heads_[i], reference.probabilities));
-    if (operands_.problem().saved == Saved::row_statistics) saved_error = std::max(saved_error, saved_.error(saved, heads_[i], reference.logarithms));
+    if (operands_.problem().saved == Saved::row_statistics)
+      saved_error = std::max(saved_error, saved_.error(saved, heads_[i], reference.logarithms));
   }
   if (check.wrong.empty() && !(saved_error <= check.tolerance))
-    check.wrong = fmt::format("error {:.2e} of what was saved is above the tolerance {:.2e}", saved_error, check.tolerance);
+    check.wrong =
+        fmt::format("error {:.2e} of what was saved is above the tolerance {:.2e}", saved_error, check.tolerance);
   hold_to_tolerance(check);
   return check;
 }
 
-AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const SparseAttentionBackward& problem, sparse::Csr mask, std::uint64_t seed,
-                                             std::int64_t saved_bytes)
+AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const SparseAttentionBackward& problem,
+                                             sparse::Csr mask, std::uint64_t seed, std::int64_t saved_bytes)
     : device_(device),
       operands_(device, problem.forward, std::move(mask), seed),
       output_gradient_(device, operands_.problem(), operands_.output_shape(), seed + 4),
@@ -92,7 +99,8 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
       key_gradient_(operands_.make_output(device, operands_.key_shape())),
       value_gradient_(operands_.make_output(device, operands_.value_shape())) {
   for (const std::int64_t head : heads_)
-    reference_.push_back(sparse::attention_gradients(operands_.mask(), operands_.head(head), output_gradient_.view(head)));
+    reference_.push_back(
+        sparse::attention_gradients(operands_.mask(), operands_.head(head), output_gradient_.view(head)));
   saved_.poison(device.own_stream());
   device.synchronize(device.own_stream());
   arguments_ = {.query = operands_.query().data(),
@@ -108,7 +116,11 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
 AttentionArguments AttentionBackwardCase::forward_call() const {
   // Backward arguments hold it const because the pass only reads it.
   void* const saved = arguments_.saved != nullptr ? saved_.data() : nullptr;
-  return {.query = arguments_.query, .key = arguments_.key, .value = arguments_.value, .output = output_.data(), .saved = saved};
+  return {.query = arguments_.query,
+          .key = arguments_.key,
+          .value = arguments_.value,
+          .output = output_.data(),
+          .saved = saved};
 }
 
 double AttentionBackwardCase::flops() const { return 2 * 2 * multiply_adds(operands_); }
@@ -131,7 +143,8 @@ Check AttentionBackwardCase::verify(const std::function<void(Stream)>& enqueue) 
   for (const Gradient& gradient : gradients) {
     const GuardedOutput::Contents contents = gradient.output.read(gradient.name, check.wrong);
     for (std::size_t i = 0; i < heads_.size(); ++i)
-      check.error = std::max(check.error, gradient.output.error(contents, heads_[i], reference_[i].*gradient.reference));
+      check.error =
+          std::max(check.error, gradient.output.error(contents, heads_[i], reference_[i].*gradient.reference));
   }
   hold_to_tolerance(check);
   return check;

@@ -1,4 +1,5 @@
-// Attention, forward and backward, with random operands on a device: what the tool, the benchmarks and the tests run and verify.
+// Attention, forward and backward, with random operands on a device: what the tool, the benchmarks and the tests run
+// and verify.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,10 @@
 
 namespace vostok::tune {
 
-/// Error bound of the output. 5e-7 is the error of f32 exponentials. The scores' error counts as that of their sums: scaled
-/// scores of these operands are below 1, and exp turns an absolute error into a relative one. The product is a sum over a row.
-/// A 16-bit type rounds each probability once (below its normal range by half its smallest value, against 1 / row length).
+/// Error bound of the output. 5e-7 is the error of f32 exponentials. The scores' error counts as that of their sums:
+/// scaled scores of these operands are below 1, and exp turns an absolute error into a relative one. The product is a
+/// sum over a row. A 16-bit type rounds each probability once (below its normal range by half its smallest value,
+/// against 1 / row length).
 double attention_tolerance(const AttentionOperands& operands);
 
 /// Error bound of the gradients. They chain two sampled products and a softmax's gradient, and 16-bit types round the
@@ -24,7 +26,8 @@ double attention_backward_tolerance(const AttentionOperands& operands);
 class AttentionCase final : public CaseOf<AttentionArguments> {
  public:
   /// `saved_bytes`: those of the plan. Errors: out_of_memory.
-  AttentionCase(device::Device& device, const SparseAttention& problem, sparse::Csr mask, std::uint64_t seed, std::int64_t saved_bytes);
+  AttentionCase(device::Device& device, const SparseAttention& problem, sparse::Csr mask, std::uint64_t seed,
+                std::int64_t saved_bytes);
 
   /// Operations of the two products: two for each multiply-add.
   double flops() const override;
@@ -43,8 +46,8 @@ class AttentionCase final : public CaseOf<AttentionArguments> {
 class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
  public:
   /// `saved_bytes`: those of the plan. Errors: out_of_memory.
-  AttentionBackwardCase(device::Device& device, const SparseAttentionBackward& problem, sparse::Csr mask, std::uint64_t seed,
-                        std::int64_t saved_bytes);
+  AttentionBackwardCase(device::Device& device, const SparseAttentionBackward& problem, sparse::Csr mask,
+                        std::uint64_t seed, std::int64_t saved_bytes);
 
   /// Arguments of a forward pass on the same operands. If the problem saves something, run that (with a workspace)
   /// before `verify`: it writes what the backward pass reads.

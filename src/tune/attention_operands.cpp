@@ -39,12 +39,14 @@ SparseAttention resolved(SparseAttention problem) {
 
 }  // namespace
 
-HeadsInput::HeadsInput(device::Device& device, const SparseAttention& problem, const ops::StoredMatrix& shape, std::uint64_t seed)
+HeadsInput::HeadsInput(device::Device& device, const SparseAttention& problem, const ops::StoredMatrix& shape,
+                       std::uint64_t seed)
     : shape_(shape),
       values_(random_heads(problem.element, shape, problem.batch, seed)),
       operand_(device, sparse::to_storage(problem.element, values_), problem.alignment_bytes) {}
 
-HeadsOutput::HeadsOutput(device::Device& device, const SparseAttention& problem, Dtype type, const ops::StoredMatrix& shape)
+HeadsOutput::HeadsOutput(device::Device& device, const SparseAttention& problem, Dtype type,
+                         const ops::StoredMatrix& shape)
     : type_(type), shape_(shape), memory_(device, type, shape, problem.batch, shift_bytes(problem.alignment_bytes)) {}
 
 GuardedOutput::Contents HeadsOutput::read(const char* name, std::string& wrong) const {
@@ -53,13 +55,16 @@ GuardedOutput::Contents HeadsOutput::read(const char* name, std::string& wrong) 
   return contents;
 }
 
-double HeadsOutput::error(const GuardedOutput::Contents& contents, std::int64_t head, const std::vector<double>& reference) const {
+double HeadsOutput::error(const GuardedOutput::Contents& contents, std::int64_t head,
+                          const std::vector<double>& reference) const {
   if (shape_.extent() == 0) return 0;
-  const std::span<const float> values = std::span(contents.values).subspan(static_cast<std::size_t>(head * shape_.stride));
+  const std::span<const float> values =
+      std::span(contents.values).subspan(static_cast<std::size_t>(head * shape_.stride));
   return sparse::relative_error(values, shape_.leading, reference, shape_.lines, shape_.length, type_);
 }
 
-AttentionOperands::AttentionOperands(device::Device& device, const SparseAttention& problem, sparse::Csr mask, std::uint64_t seed)
+AttentionOperands::AttentionOperands(device::Device& device, const SparseAttention& problem, sparse::Csr mask,
+                                     std::uint64_t seed)
     : problem_(resolved(problem)),
       mask_(std::move(mask)),
       query_(device, problem_, query_shape(), seed),
@@ -75,20 +80,25 @@ ops::StoredMatrix AttentionOperands::key_shape() const {
 }
 
 ops::StoredMatrix AttentionOperands::value_shape() const {
-  return ops::stored_matrix(Layout::row_major, mask_.cols, problem_.value_size, problem_.value_leading, problem_.value_stride);
+  return ops::stored_matrix(Layout::row_major, mask_.cols, problem_.value_size, problem_.value_leading,
+                            problem_.value_stride);
 }
 
 ops::StoredMatrix AttentionOperands::output_shape() const {
-  return ops::stored_matrix(Layout::row_major, mask_.rows, problem_.value_size, problem_.output_leading, problem_.output_stride);
+  return ops::stored_matrix(Layout::row_major, mask_.rows, problem_.value_size, problem_.output_leading,
+                            problem_.output_stride);
 }
 
 HeadsOutput AttentionOperands::make_saved(device::Device& device, std::int64_t saved_bytes) const {
   const bool probabilities = problem_.saved == Saved::probabilities;
-  const std::int64_t width = probabilities ? mask_.nonzeros() : problem_.saved == Saved::row_statistics ? mask_.rows : 0;
+  const std::int64_t width = probabilities                             ? mask_.nonzeros()
+                             : problem_.saved == Saved::row_statistics ? mask_.rows
+                                                                       : 0;
   const Dtype type = probabilities ? problem_.element : Dtype::f32;
   SparseAttention aligned = problem_;
   aligned.alignment_bytes = 16;  // as `saved` always is, whatever alignment the operands have
-  return {device, aligned, type, ops::stored_matrix(Layout::row_major, 1, width, 0, saved_bytes / size_of(type) / problem_.batch)};
+  return {device, aligned, type,
+          ops::stored_matrix(Layout::row_major, 1, width, 0, saved_bytes / size_of(type) / problem_.batch)};
 }
 
 sparse::AttentionHead AttentionOperands::head(std::int64_t head) const {

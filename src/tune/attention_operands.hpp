@@ -21,10 +21,13 @@ namespace vostok::tune {
 /// within a row. Gaps between rows and heads are NaN: no result may depend on them.
 class HeadsInput {
  public:
-  HeadsInput(device::Device& device, const SparseAttention& problem, const ops::StoredMatrix& shape, std::uint64_t seed);
+  HeadsInput(device::Device& device, const SparseAttention& problem, const ops::StoredMatrix& shape,
+             std::uint64_t seed);
 
   void* data() const { return operand_.data(); }
-  sparse::DenseView view(std::int64_t head) const { return {.data = values_.data() + head * shape_.stride, .row_step = shape_.leading}; }
+  sparse::DenseView view(std::int64_t head) const {
+    return {.data = values_.data() + head * shape_.stride, .row_step = shape_.leading};
+  }
 
  private:
   ops::StoredMatrix shape_;
@@ -39,7 +42,8 @@ class HeadsOutput {
 
   void* data() const { return memory_.data(); }
   void poison(Stream stream) const { memory_.reset(stream); }
-  /// Reads what a kernel left. Sets `wrong`, if it is empty, to a sentence about the output `name` when that is at fault.
+  /// Reads what a kernel left. Sets `wrong`, if it is empty, to a sentence about the output `name` when that is at
+  /// fault.
   GuardedOutput::Contents read(const char* name, std::string& wrong) const;
   /// Normwise error of one head of the contents, against [rows, width].
   double error(const GuardedOutput::Contents& contents, std::int64_t head, const std::vector<double>& reference) const;
@@ -67,7 +71,9 @@ class AttentionOperands {
   const HeadsInput& value() const { return value_; }
   sparse::AttentionHead head(std::int64_t head) const;
 
-  HeadsOutput make_output(device::Device& device, const ops::StoredMatrix& shape) const { return {device, problem_, problem_.element, shape}; }
+  HeadsOutput make_output(device::Device& device, const ops::StoredMatrix& shape) const {
+    return {device, problem_, problem_.element, shape};
+  }
   /// An output for what a forward pass saves, `saved_bytes` long.
   HeadsOutput make_saved(device::Device& device, std::int64_t saved_bytes) const;
 

@@ -1,5 +1,5 @@
-// One problem with random operands on a device: what the tuner, the tool and the benchmarks run and verify. Each operation
-// has its own, in tune/<operation>_case.cpp.
+// One problem with random operands on a device: what the tuner, the tool and the benchmarks run and verify. Each
+// operation has its own, in tune/<operation>_case.cpp.
 #pragma once
 
 #include <cstddef>

@@ -28,15 +28,18 @@ bool comes_first(const Candidate& a, const Candidate& b) {
   return std::tie(b.is_default, a.family, a.config) < std::tie(a.is_default, b.family, b.config);
 }
 
-std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, const std::vector<Result>& results, double tie) {
+std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, const std::vector<Result>& results,
+                                  double tie) {
   std::vector<const Result*> in_order = contenders(results);
   if (in_order.empty()) return std::nullopt;
-  std::sort(in_order.begin(), in_order.end(),
-            [&](const Result* a, const Result* b) { return comes_first(candidates[a->candidate], candidates[b->candidate]); });
-  const Result* const best =
-      *std::min_element(in_order.begin(), in_order.end(), [](const Result* a, const Result* b) { return median_of(a) < median_of(b); });
+  std::sort(in_order.begin(), in_order.end(), [&](const Result* a, const Result* b) {
+    return comes_first(candidates[a->candidate], candidates[b->candidate]);
+  });
+  const Result* const best = *std::min_element(
+      in_order.begin(), in_order.end(), [](const Result* a, const Result* b) { return median_of(a) < median_of(b); });
   const double limit_us = median_of(best) + std::max(tie * median_of(best), best->spread_us.value_or(0));
-  const auto first = std::find_if(in_order.begin(), in_order.end(), [&](const Result* result) { return median_of(result) <= limit_us; });
+  const auto first = std::find_if(in_order.begin(), in_order.end(),
+                                  [&](const Result* result) { return median_of(result) <= limit_us; });
   return (*first)->candidate;
 }
 

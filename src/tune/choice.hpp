@@ -1,4 +1,5 @@
-// The choice among measured candidates: one rule and one order, for the tuner and for choosing again from stored trials.
+// The choice among measured candidates: one rule and one order, for the tuner and for choosing again from stored
+// trials.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +18,11 @@ inline constexpr double equal_share = 0.02;
 /// of a candidate, so that effort and cost models do not change it.
 bool comes_first(const Candidate& a, const Candidate& b);
 
-/// Index of the candidate to choose: the smallest median. Candidates within `tie` (a share) of it, or within its spread,
-/// count as equal, and the first by comes_first wins. Pure: the order of results and candidates does not matter.
-std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, const std::vector<Result>& results, double tie = equal_share);
+/// Index of the candidate to choose: the smallest median. Candidates within `tie` (a share) of it, or within its
+/// spread, count as equal, and the first by comes_first wins. Pure: the order of results and candidates does not
+/// matter.
+std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, const std::vector<Result>& results,
+                                  double tie = equal_share);
 
 /// The smallest median of the default configs; nothing if none was measured. `is_default` and `median_us` read a row.
 template <class Rows, class IsDefault, class Median>

@@ -7,8 +7,8 @@
 
 namespace vostok::tune {
 
-CompileAhead::CompileAhead(Subject& subject, const std::vector<Candidate>& candidates, std::vector<std::size_t> order, int threads,
-                           std::size_t needed, Clock::time_point deadline)
+CompileAhead::CompileAhead(Subject& subject, const std::vector<Candidate>& candidates, std::vector<std::size_t> order,
+                           int threads, std::size_t needed, Clock::time_point deadline)
     : subject_(subject), candidates_(candidates), order_(std::move(order)), needed_(needed), deadline_(deadline) {
   const int count = std::clamp(threads, 1, static_cast<int>(std::max<std::size_t>(order_.size(), 1)));
   for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });

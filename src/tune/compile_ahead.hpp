@@ -20,8 +20,8 @@ class CompileAhead {
 
   /// Starts compiling `order` (positions in `candidates`), first to last. After the first `needed`, a compile starts
   /// only if it would end before the deadline, assuming that it takes as long as the longest so far.
-  CompileAhead(Subject& subject, const std::vector<Candidate>& candidates, std::vector<std::size_t> order, int threads, std::size_t needed = 0,
-               Clock::time_point deadline = Clock::time_point::max());
+  CompileAhead(Subject& subject, const std::vector<Candidate>& candidates, std::vector<std::size_t> order, int threads,
+               std::size_t needed = 0, Clock::time_point deadline = Clock::time_point::max());
   ~CompileAhead();  ///< stops after the compiles in flight
   CompileAhead(const CompileAhead&) = delete;
   CompileAhead& operator=(const CompileAhead&) = delete;

@@ -27,18 +27,19 @@ DeviceOperand upload(device::Device& device, Dtype type, std::span<const float> 
 }
 
 /// Applies activation(c + bias) to each of a batch of [rows, columns].
-void add_bias_and_activate(std::vector<double>& c, std::int64_t batch, std::int64_t rows, std::int64_t columns, Bias bias, Activation activation,
-                           std::span<const float> bias_values) {
+void add_bias_and_activate(std::vector<double>& c, std::int64_t batch, std::int64_t rows, std::int64_t columns,
+                           Bias bias, Activation activation, std::span<const float> bias_values) {
   for (std::int64_t b = 0; b < batch; ++b)
-    sparse::apply_epilogue(std::span(c).subspan(static_cast<std::size_t>(b * rows * columns), static_cast<std::size_t>(rows * columns)), rows,
-                           columns, {.bias = bias, .activation = activation}, {.bias = bias_values});
+    sparse::apply_epilogue(
+        std::span(c).subspan(static_cast<std::size_t>(b * rows * columns), static_cast<std::size_t>(rows * columns)),
+        rows, columns, {.bias = bias, .activation = activation}, {.bias = bias_values});
 }
 
 }  // namespace
 
 template <class Call>
-void DenseCase<Call>::expect(device::Device& device, Dtype type, int alignment_bytes, std::vector<double> reference, double tolerance,
-                             std::vector<float> in_place) {
+void DenseCase<Call>::expect(device::Device& device, Dtype type, int alignment_bytes, std::vector<double> reference,
+                             double tolerance, std::vector<float> in_place) {
   device_ = &device;
   type_ = type;
   const auto count = static_cast<std::int64_t>(reference.size());
@@ -57,7 +58,9 @@ Check DenseCase<Call>::verify(const std::function<void(Stream)>& enqueue) {
   device_->synchronize(stream);
   const GuardedOutput::Contents contents = output_.read();
   const auto count = static_cast<std::int64_t>(reference_.size());
-  Check check{.error = sparse::relative_error(contents.values, count, reference_, 1, count, type_), .tolerance = tolerance_, .wrong = contents.wrong};
+  Check check{.error = sparse::relative_error(contents.values, count, reference_, 1, count, type_),
+              .tolerance = tolerance_,
+              .wrong = contents.wrong};
   hold_to_tolerance(check);
   return check;
 }
@@ -66,7 +69,8 @@ template class DenseCase<DepthwiseArguments>;
 template class DenseCase<BiasActivationArguments>;
 template class DenseCase<Im2colArguments>;
 
-DepthwiseCase::DepthwiseCase(device::Device& device, const DepthwiseConvolution& problem, std::uint64_t seed, std::vector<float> input) {
+DepthwiseCase::DepthwiseCase(device::Device& device, const DepthwiseConvolution& problem, std::uint64_t seed,
+                             std::vector<float> input) {
   const Dtype type = problem.element;
   const std::int64_t taps = std::int64_t{problem.kernel} * problem.kernel;
   if (input.empty()) input = make_values(type, problem.batch * problem.channels * problem.height * problem.width, seed);
@@ -82,29 +86,39 @@ DepthwiseCase::DepthwiseCase(device::Device& device, const DepthwiseConvolution&
   input_ = upload(device, type, input, problem.alignment_bytes);
   filters_ = upload(device, type, filters, problem.alignment_bytes);
   bias_ = upload(device, bias_type, bias, size_of(bias_type));
-  arguments_ = {.input = input_.data(), .filters = filters_.data(), .bias = problem.bias ? bias_.data() : nullptr, .output = output_data()};
+  arguments_ = {.input = input_.data(),
+                .filters = filters_.data(),
+                .bias = problem.bias ? bias_.data() : nullptr,
+                .output = output_data()};
 }
 
-BiasActivationCase::BiasActivationCase(device::Device& device, const BiasActivation& problem, std::uint64_t seed, bool in_place) {
+BiasActivationCase::BiasActivationCase(device::Device& device, const BiasActivation& problem, std::uint64_t seed,
+                                       bool in_place) {
   const Dtype type = problem.element;
-  const std::int64_t biases = problem.bias == Bias::none ? 0 : problem.bias == Bias::per_row ? problem.rows : problem.columns;
+  const std::int64_t biases = problem.bias == Bias::none      ? 0
+                              : problem.bias == Bias::per_row ? problem.rows
+                                                              : problem.columns;
   const std::vector<float> input = make_values(type, problem.batch * problem.rows * problem.columns, seed);
   const Dtype bias_type = problem.bias_element.value_or(Dtype::f32);
   const std::vector<float> bias = make_values(bias_type, biases, seed + 1);
   std::vector<double> reference(input.begin(), input.end());
   flops_ = 2.0 * static_cast<double>(reference.size());
-  add_bias_and_activate(reference, problem.batch, problem.rows, problem.columns, problem.bias, problem.activation, bias);
-  expect(device, type, problem.alignment_bytes, std::move(reference), sparse::sum_tolerance(1, type), in_place ? input : std::vector<float>());
+  add_bias_and_activate(reference, problem.batch, problem.rows, problem.columns, problem.bias, problem.activation,
+                        bias);
+  expect(device, type, problem.alignment_bytes, std::move(reference), sparse::sum_tolerance(1, type),
+         in_place ? input : std::vector<float>());
 
   input_ = upload(device, type, input, problem.alignment_bytes);
   bias_ = upload(device, bias_type, bias, size_of(bias_type));
-  arguments_ = {
-      .input = in_place ? output_data() : input_.data(), .bias = problem.bias != Bias::none ? bias_.data() : nullptr, .output = output_data()};
+  arguments_ = {.input = in_place ? output_data() : input_.data(),
+                .bias = problem.bias != Bias::none ? bias_.data() : nullptr,
+                .output = output_data()};
 }
 
 Im2colCase::Im2colCase(device::Device& device, const Im2col& problem, std::uint64_t seed) {
   const Dtype type = problem.element;
-  const std::vector<float> input = make_values(type, problem.batch * problem.channels * problem.height * problem.width, seed);
+  const std::vector<float> input =
+      make_values(type, problem.batch * problem.channels * problem.height * problem.width, seed);
   const std::vector<float> patches = sparse::im2col(problem, input);
   expect(device, type, problem.alignment_bytes, {patches.begin(), patches.end()}, 0);
   input_ = upload(device, type, input, problem.alignment_bytes);
@@ -118,7 +132,8 @@ std::vector<CaseOperand> DepthwiseCase::operands() const {
 
 std::vector<CaseOperand> BiasActivationCase::operands() const {
   return {operand(&BiasActivationArguments::input, arguments_.input == output_data() ? output_bytes() : input_.bytes()),
-          operand(&BiasActivationArguments::bias, bias_.bytes()), operand(&BiasActivationArguments::output, output_bytes())};
+          operand(&BiasActivationArguments::bias, bias_.bytes()),
+          operand(&BiasActivationArguments::output, output_bytes())};
 }
 
 std::vector<CaseOperand> Im2colCase::operands() const {

@@ -45,7 +45,8 @@ class DenseCase : public CaseOf<Call> {
 class DepthwiseCase final : public DenseCase<DepthwiseArguments> {
  public:
   /// `input` replaces the random pixels, [batch, channels, height, width]. Errors: out_of_memory.
-  DepthwiseCase(device::Device& device, const DepthwiseConvolution& problem, std::uint64_t seed, std::vector<float> input = {});
+  DepthwiseCase(device::Device& device, const DepthwiseConvolution& problem, std::uint64_t seed,
+                std::vector<float> input = {});
   std::vector<CaseOperand> operands() const override;
 
  private:

@@ -21,8 +21,8 @@ struct Side {
 
 }  // namespace
 
-std::optional<Verdict> duel(device::Device& device, const std::function<void(Stream)>& first, const std::function<void(Stream)>& second,
-                            double budget_us) {
+std::optional<Verdict> duel(device::Device& device, const std::function<void(Stream)>& first,
+                            const std::function<void(Stream)>& second, double budget_us) {
   const std::array enqueues = {&first, &second};
   double spent_us = 0;
   double round_us = 0;  // one launch of each

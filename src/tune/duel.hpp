@@ -17,7 +17,7 @@ struct Verdict {
 
 /// Times both in turns on warm operands until `budget_us` of device time are spent, warm-up included. Nothing if a
 /// verdict, which needs at least three rounds, does not fit.
-std::optional<Verdict> duel(device::Device& device, const std::function<void(Stream)>& first, const std::function<void(Stream)>& second,
-                            double budget_us);
+std::optional<Verdict> duel(device::Device& device, const std::function<void(Stream)>& first,
+                            const std::function<void(Stream)>& second, double budget_us);
 
 }  // namespace vostok::tune

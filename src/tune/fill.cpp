@@ -17,7 +17,8 @@ std::uint64_t mix(std::uint64_t value) {
 void fill_uniform(float* data, std::int64_t count, std::uint64_t seed) {
   in_parts(count, 100'000, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
-      data[i] = static_cast<float>(mix(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(i)) >> 40) * 0x1p-23F - 1.0F;
+      data[i] =
+          static_cast<float>(mix(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(i)) >> 40) * 0x1p-23F - 1.0F;
   });
 }
 

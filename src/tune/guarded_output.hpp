@@ -26,19 +26,22 @@ class GuardedOutput {
 
   GuardedOutput() = default;
   /// The first element lies `shift_bytes` after a multiple of 256.
-  GuardedOutput(device::Device& device, Dtype type, const ops::StoredMatrix& shape, std::int64_t batch, std::int64_t shift_bytes = 0);
+  GuardedOutput(device::Device& device, Dtype type, const ops::StoredMatrix& shape, std::int64_t batch,
+                std::int64_t shift_bytes = 0);
 
   void* data() const;
   /// From the first element on, gaps between lines included.
   std::int64_t bytes() const { return element_count() * size_of(type_); }
-  /// Poisons everything; then, if `initial` is not empty, sets the elements of each line from it. Its layout is that of `values`.
+  /// Poisons everything; then, if `initial` is not empty, sets the elements of each line from it. Its layout is that of
+  /// `values`.
   void reset(Stream stream, std::span<const float> initial = {}) const;
   Contents read() const;
 
  private:
   /// Elements from the first matrix's first to past the last one's last.
   std::int64_t element_count() const;
-  /// visit(begin, end, is_line) for every run of bytes in the buffer, in order: fences, lines and what lies between them.
+  /// visit(begin, end, is_line) for every run of bytes in the buffer, in order: fences, lines and what lies between
+  /// them.
   template <class Visit>
   void visit_runs(Visit&& visit) const;
 

@@ -30,7 +30,8 @@ std::function<void(Stream)> in_turn(std::vector<std::function<void(Stream)>> cal
 std::shared_ptr<device::TimedSequence> record_flush(device::Device& device) {
   constexpr std::int64_t little = 1 << 16;
   auto memory = std::make_shared<device::Buffer>(device, device.info().gpu ? cold_bytes(device.info()) : little);
-  std::unique_ptr<device::TimedSequence> sequence = device.record([&](Stream stream) { device.fill(stream, memory->data(), 0, memory->bytes()); });
+  std::unique_ptr<device::TimedSequence> sequence =
+      device.record([&](Stream stream) { device.fill(stream, memory->data(), 0, memory->bytes()); });
   // The memory must outlive the sequence.
   device::TimedSequence* const replayed = sequence.release();
   return {replayed, [memory](device::TimedSequence* done) { delete done; }};
@@ -55,7 +56,8 @@ void OperandCopy::redirect(std::byte* arguments) const {
   for (const Moved& moved : moved_) {
     const void* pointer = nullptr;
     std::memcpy(static_cast<void*>(&pointer), arguments + moved.from.at, sizeof pointer);
-    if (pointer == moved.from.data) std::memcpy(arguments + moved.from.at, static_cast<const void*>(&moved.to), sizeof moved.to);
+    if (pointer == moved.from.data)
+      std::memcpy(arguments + moved.from.at, static_cast<const void*>(&moved.to), sizeof moved.to);
   }
 }
 

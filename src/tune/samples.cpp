@@ -20,7 +20,8 @@ double percentile(const std::vector<double>& sorted, double share) {
 
 Summary summarise(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
-  return {.median_us = percentile(samples, 0.5), .spread_us = (percentile(samples, 0.9) - percentile(samples, 0.1)) / 2};
+  return {.median_us = percentile(samples, 0.5),
+          .spread_us = (percentile(samples, 0.9) - percentile(samples, 0.1)) / 2};
 }
 
 int launches_for(double single_us) {
@@ -32,7 +33,8 @@ bool clocks_moved(const std::optional<device::Clocks>& before, const std::option
   return before && after && std::abs(before->sm_mhz - after->sm_mhz) > before->sm_mhz / 50;
 }
 
-TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue, const Rotation& rotation) {
+TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue,
+                           const Rotation& rotation) {
   const auto turns = [&](int launches) {
     return rotation.flush ? std::min(launches, rotation.copies) : static_cast<int>(round_up(launches, rotation.copies));
   };

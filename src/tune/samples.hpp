@@ -46,6 +46,7 @@ struct TimedLaunches {
 };
 
 /// Sizes the sequence by a pilot, records it, and replays it once to warm up.
-TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue, const Rotation& rotation = {});
+TimedLaunches record_timed(device::Device& device, const std::function<void(Stream)>& enqueue,
+                           const Rotation& rotation = {});
 
 }  // namespace vostok::tune

@@ -18,7 +18,8 @@ namespace {
 
 /// Every entry, or a seeded sample that contains the first and the last.
 std::vector<std::int64_t> entries_to_compare(std::int64_t nonzeros, std::int64_t work_per_entry, std::uint64_t seed) {
-  const std::int64_t affordable = std::max<std::int64_t>(most_reference_work / std::max<std::int64_t>(work_per_entry, 1), 64);
+  const std::int64_t affordable =
+      std::max<std::int64_t>(most_reference_work / std::max<std::int64_t>(work_per_entry, 1), 64);
   std::vector<std::int64_t> entries(static_cast<std::size_t>(std::min(nonzeros, affordable)));
   std::iota(entries.begin(), entries.end(), 0);
   if (nonzeros <= affordable) return entries;
@@ -30,16 +31,20 @@ std::vector<std::int64_t> entries_to_compare(std::int64_t nonzeros, std::int64_t
   return entries;
 }
 
-sparse::DenseView view(const std::vector<float>& values, const ops::StoredMatrix& stored, Layout layout, std::int64_t matrix) {
+sparse::DenseView view(const std::vector<float>& values, const ops::StoredMatrix& stored, Layout layout,
+                       std::int64_t matrix) {
   const bool row_major = layout == Layout::row_major;
-  return {.data = values.data() + matrix * stored.stride, .row_step = row_major ? stored.leading : 1, .column_step = row_major ? 1 : stored.leading};
+  return {.data = values.data() + matrix * stored.stride,
+          .row_step = row_major ? stored.leading : 1,
+          .column_step = row_major ? 1 : stored.leading};
 }
 
 }  // namespace
 
 SddmmCase::SddmmCase(device::Device& device, const Sddmm& problem, sparse::Csr mask, std::uint64_t seed, float scale)
     : device_(device), mask_(std::move(mask)) {
-  const TopologyStatistics statistics = sparse::statistics(mask_.rows, mask_.cols, mask_.row_offsets, mask_.column_indices);
+  const TopologyStatistics statistics =
+      sparse::statistics(mask_.rows, mask_.cols, mask_.row_offsets, mask_.column_indices);
   ops::validate(problem, statistics);
   some("batch", problem.batch);
   query_ = ops::make_query(problem, statistics, {problem.n, problem.n}, &device);
@@ -47,27 +52,31 @@ SddmmCase::SddmmCase(device::Device& device, const Sddmm& problem, sparse::Csr m
   const Dtype output = resolved.output.value_or(resolved.element);
   lhs_ = make_dense(query_->lhs(), seed);
   rhs_ = make_dense(query_->rhs(), seed + 1);
-  const std::int64_t multipliers = resolved.multiply ? (resolved.batch - 1) * resolved.multiplier_stride + mask_.nonzeros() : 0;
+  const std::int64_t multipliers =
+      resolved.multiply ? (resolved.batch - 1) * resolved.multiplier_stride + mask_.nonzeros() : 0;
   multiplier_ = make_values(resolved.element, multipliers, seed + 2);
   device_scale_ = upload(Dtype::f32, {scale});
-  guarded_ = GuardedOutput(device, output, query_->output(), resolved.batch, shift_bytes(std::max(resolved.alignment_bytes, size_of(output))));
+  guarded_ = GuardedOutput(device, output, query_->output(), resolved.batch,
+                           shift_bytes(std::max(resolved.alignment_bytes, size_of(output))));
   if (resolved.accumulate) {
     initial_.resize(static_cast<std::size_t>((resolved.batch - 1) * query_->output().stride + mask_.nonzeros()));
     fill_uniform(initial_.data(), static_cast<std::int64_t>(initial_.size()), seed + 3);
     for (float& value : initial_) value = sparse::round_to(output, value);
   }
-  arguments_ = {.lhs = lhs_.copy.data(),
-                .rhs = rhs_.copy.data(),
-                .output = guarded_.data(),
-                .multiplier = resolved.multiply ? multiplier_.copy.data() : nullptr,
-                .scale = resolved.scale == Scale::host ? scale : 1.0F,
-                .device_scale = resolved.scale == Scale::device ? static_cast<const float*>(device_scale_.copy.data()) : nullptr};
+  arguments_ = {
+      .lhs = lhs_.copy.data(),
+      .rhs = rhs_.copy.data(),
+      .output = guarded_.data(),
+      .multiplier = resolved.multiply ? multiplier_.copy.data() : nullptr,
+      .scale = resolved.scale == Scale::host ? scale : 1.0F,
+      .device_scale = resolved.scale == Scale::device ? static_cast<const float*>(device_scale_.copy.data()) : nullptr};
   make_reference(seed + 4);
 }
 
 SddmmCase::Operand SddmmCase::upload(Dtype type, std::vector<float> values) const {
   for (float& value : values) value = sparse::round_to(type, value);
-  DeviceOperand copy(device_, sparse::to_storage(type, values), std::max(query_->problem.alignment_bytes, size_of(type)));
+  DeviceOperand copy(device_, sparse::to_storage(type, values),
+                     std::max(query_->problem.alignment_bytes, size_of(type)));
   return {.values = std::move(values), .copy = std::move(copy)};
 }
 
@@ -95,26 +104,32 @@ void SddmmCase::make_reference(std::uint64_t seed) {
   const Sddmm& problem = query_->problem;
   entries_ = entries_to_compare(mask_.nonzeros(), problem.n * problem.batch, seed);
   for (std::int64_t b = 0; b < problem.batch; ++b) {
-    const std::vector<double> products = sparse::sddmm(mask_, entries_, view(lhs_.values, query_->lhs(), problem.lhs_layout, b),
-                                                       view(rhs_.values, query_->rhs(), problem.rhs_layout, b), problem.n);
+    const std::vector<double> products =
+        sparse::sddmm(mask_, entries_, view(lhs_.values, query_->lhs(), problem.lhs_layout, b),
+                      view(rhs_.values, query_->rhs(), problem.rhs_layout, b), problem.n);
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const std::int64_t entry = entries_[i];
       double value = products[i];
       if (problem.scale != Scale::one) value *= static_cast<double>(device_scale_.values.front());
-      if (problem.multiply) value *= static_cast<double>(multiplier_.values[static_cast<std::size_t>(b * problem.multiplier_stride + entry)]);
-      if (problem.accumulate) value += static_cast<double>(initial_[static_cast<std::size_t>(b * query_->output().stride + entry)]);
+      if (problem.multiply)
+        value *=
+            static_cast<double>(multiplier_.values[static_cast<std::size_t>(b * problem.multiplier_stride + entry)]);
+      if (problem.accumulate)
+        value += static_cast<double>(initial_[static_cast<std::size_t>(b * query_->output().stride + entry)]);
       reference_.push_back(value);
     }
   }
 }
 
 double SddmmCase::flops() const {
-  return 2.0 * static_cast<double>(mask_.nonzeros()) * static_cast<double>(query_->problem.n) * static_cast<double>(query_->problem.batch);
+  return 2.0 * static_cast<double>(mask_.nonzeros()) * static_cast<double>(query_->problem.n) *
+         static_cast<double>(query_->problem.batch);
 }
 
 std::vector<CaseOperand> SddmmCase::operands() const {
   return {operand(&SddmmArguments::lhs, lhs_.copy.bytes()), operand(&SddmmArguments::rhs, rhs_.copy.bytes()),
-          operand(&SddmmArguments::multiplier, multiplier_.copy.bytes()), operand(&SddmmArguments::output, guarded_.bytes())};
+          operand(&SddmmArguments::multiplier, multiplier_.copy.bytes()),
+          operand(&SddmmArguments::output, guarded_.bytes())};
 }
 
 Check SddmmCase::verify(const std::function<void(Stream)>& enqueue) {
@@ -127,12 +142,14 @@ Check SddmmCase::verify(const std::function<void(Stream)>& enqueue) {
 
   std::vector<float> compared;
   for (std::int64_t b = 0; b < query_->problem.batch; ++b)
-    for (const std::int64_t entry : entries_) compared.push_back(output_[static_cast<std::size_t>(b * query_->output().stride + entry)]);
+    for (const std::int64_t entry : entries_)
+      compared.push_back(output_[static_cast<std::size_t>(b * query_->output().stride + entry)]);
   const auto count = static_cast<std::int64_t>(compared.size());
   const Dtype type = query_->problem.output.value_or(query_->problem.element);
-  Check check{.error = sparse::relative_error(compared, count, reference_, 1, count, type),
-              .tolerance = sparse::product_tolerance(query_->problem.n, query_->problem.element, query_->problem.math, type),
-              .wrong = contents.wrong};
+  Check check{
+      .error = sparse::relative_error(compared, count, reference_, 1, count, type),
+      .tolerance = sparse::product_tolerance(query_->problem.n, query_->problem.element, query_->problem.math, type),
+      .wrong = contents.wrong};
   if (check.wrong.empty() && contents.holds_nan) check.wrong = "the output holds NaN";
   hold_to_tolerance(check);
   return check;

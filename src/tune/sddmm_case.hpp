@@ -19,8 +19,9 @@ namespace vostok::tune {
 
 class SddmmCase final : public CaseOf<SddmmArguments> {
  public:
-  /// Makes operands of the problem's sizes with `seed` and copies them to the device, each aligned no better than the problem
-  /// declares. Gaps between the rows of A and B, and between their matrices, are NaN. Errors: those of validate, out_of_memory.
+  /// Makes operands of the problem's sizes with `seed` and copies them to the device, each aligned no better than the
+  /// problem declares. Gaps between the rows of A and B, and between their matrices, are NaN. Errors: those of
+  /// validate, out_of_memory.
   SddmmCase(device::Device& device, const Sddmm& problem, sparse::Csr mask, std::uint64_t seed, float scale = 0.75F);
 
   /// Operations: two for each multiply-add of the nonzeros.
@@ -52,7 +53,7 @@ class SddmmCase final : public CaseOf<SddmmArguments> {
   Operand multiplier_;
   Operand device_scale_;
   GuardedOutput guarded_;
-  std::vector<float> initial_;         ///< the output before the call, in its layout; empty unless the problem accumulates
+  std::vector<float> initial_;  ///< the output before the call, in its layout; empty unless the problem accumulates
   std::vector<std::int64_t> entries_;  ///< the entries that are compared
   std::vector<double> reference_;      ///< [batch, entries_]
   std::vector<float> output_;

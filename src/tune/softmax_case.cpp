@@ -22,10 +22,13 @@ constexpr std::int64_t most_compared_entries = 20'000'000;
 /// Spread of random x: wide enough that a few of some hundred entries dominate a row.
 constexpr float spread = 3;
 
-std::int64_t stride_of(std::int64_t stride, const sparse::Csr& matrix) { return stride != 0 ? stride : matrix.nonzeros(); }
+std::int64_t stride_of(std::int64_t stride, const sparse::Csr& matrix) {
+  return stride != 0 ? stride : matrix.nonzeros();
+}
 
 /// Makes `batch` sets of values, `stride` apart, rounded to the type. Gaps are NaN; nothing follows the last set.
-std::vector<float> make_values(const sparse::Csr& matrix, Dtype type, std::int64_t batch, std::int64_t stride, std::uint64_t seed, float factor) {
+std::vector<float> make_values(const sparse::Csr& matrix, Dtype type, std::int64_t batch, std::int64_t stride,
+                               std::uint64_t seed, float factor) {
   const std::int64_t count = checked_multiply(batch - 1, stride, "the values' size") + matrix.nonzeros();
   std::vector<float> values(static_cast<std::size_t>(count), std::numeric_limits<float>::quiet_NaN());
   for (std::int64_t b = 0; b < batch; ++b) {
@@ -35,7 +38,8 @@ std::vector<float> make_values(const sparse::Csr& matrix, Dtype type, std::int64
       set = sparse::normal_values(matrix.nonzeros(), seed + static_cast<std::uint64_t>(b));
       for (float& value : set) value *= factor;
     }
-    std::transform(set.begin(), set.end(), values.begin() + b * stride, [&](float value) { return sparse::round_to(type, value); });
+    std::transform(set.begin(), set.end(), values.begin() + b * stride,
+                   [&](float value) { return sparse::round_to(type, value); });
   }
   return values;
 }
@@ -45,7 +49,8 @@ ops::StoredMatrix entries_of(const sparse::Csr& matrix, std::int64_t stride) {
   return {.lines = 1, .length = matrix.nonzeros(), .leading = matrix.nonzeros(), .stride = stride};
 }
 
-Check compare(const sparse::SoftmaxReference& reference, Dtype type, const std::vector<float>& output, std::string wrong) {
+Check compare(const sparse::SoftmaxReference& reference, Dtype type, const std::vector<float>& output,
+              std::string wrong) {
   const auto count = static_cast<std::int64_t>(output.size());
   Check check{.error = sparse::relative_error(output, count, reference.values, 1, count),
               .tolerance = sparse::softmax_tolerance(reference, type),
@@ -78,7 +83,8 @@ SampledRows SampledRows::of(const sparse::Csr& matrix, std::int64_t batch, std::
   return sample;
 }
 
-std::vector<float> SampledRows::gather(const sparse::Csr& matrix, const std::vector<float>& values, std::int64_t stride) const {
+std::vector<float> SampledRows::gather(const sparse::Csr& matrix, const std::vector<float>& values,
+                                       std::int64_t stride) const {
   std::vector<float> gathered;
   gathered.reserve(static_cast<std::size_t>(offsets.back()));
   for (const Row& row : rows) {
@@ -89,7 +95,8 @@ std::vector<float> SampledRows::gather(const sparse::Csr& matrix, const std::vec
   return gathered;
 }
 
-SoftmaxCase::SoftmaxCase(device::Device& device, const Softmax& problem, sparse::Csr matrix, std::uint64_t seed, float scale, bool in_place)
+SoftmaxCase::SoftmaxCase(device::Device& device, const Softmax& problem, sparse::Csr matrix, std::uint64_t seed,
+                         float scale, bool in_place)
     : device_(device),
       problem_(problem),
       matrix_(std::move(matrix)),
@@ -106,24 +113,27 @@ SoftmaxCase::SoftmaxCase(device::Device& device, const Softmax& problem, sparse:
   device_values_ = DeviceOperand(device, sparse::to_storage(problem.element, values_), alignment);
   device_scale_ = DeviceOperand(device, std::as_bytes(std::span(&factor, 1)), 16);
   output_stride_ = in_place ? value_stride : stride_of(problem.output_stride, matrix_);
-  output_ =
-      GuardedOutput(device, problem.output.value_or(problem.element), entries_of(matrix_, output_stride_), problem.batch, shift_bytes(alignment));
+  output_ = GuardedOutput(device, problem.output.value_or(problem.element), entries_of(matrix_, output_stride_),
+                          problem.batch, shift_bytes(alignment));
   const ops::StoredMatrix rows = {.lines = problem.batch, .length = matrix_.rows, .leading = matrix_.rows};
   statistics_ = GuardedOutput(device, Dtype::f32, rows, 1);
-  arguments_ = {.values = in_place ? output_.data() : device_values_.data(),
-                .output = output_.data(),
-                .row_statistics = problem.statistics == RowStatistics::write ? static_cast<float*>(statistics_.data()) : nullptr,
-                .scale = problem.scale == Scale::host ? factor : 1.0F,
-                .device_scale = problem.scale == Scale::device ? static_cast<const float*>(device_scale_.data()) : nullptr};
+  arguments_ = {
+      .values = in_place ? output_.data() : device_values_.data(),
+      .output = output_.data(),
+      .row_statistics = problem.statistics == RowStatistics::write ? static_cast<float*>(statistics_.data()) : nullptr,
+      .scale = problem.scale == Scale::host ? factor : 1.0F,
+      .device_scale = problem.scale == Scale::device ? static_cast<const float*>(device_scale_.data()) : nullptr};
   if (problem.statistics == RowStatistics::read) {
     std::vector<float> all;
     for (std::int64_t b = 0; b < problem.batch; ++b) {
       const std::span<const float> set = std::span(values_).subspan(static_cast<std::size_t>(b * value_stride));
-      for (const double logarithm : sparse::log_sum_exp(matrix_.row_offsets, set, factor)) all.push_back(static_cast<float>(logarithm));
+      for (const double logarithm : sparse::log_sum_exp(matrix_.row_offsets, set, factor))
+        all.push_back(static_cast<float>(logarithm));
     }
     std::vector<float> rounded;
     rounded.reserve(sample_.rows.size());
-    for (const SampledRows::Row& row : sample_.rows) rounded.push_back(all[static_cast<std::size_t>(row.batch * matrix_.rows + row.row)]);
+    for (const SampledRows::Row& row : sample_.rows)
+      rounded.push_back(all[static_cast<std::size_t>(row.batch * matrix_.rows + row.row)]);
     reference_ = sparse::softmax_from_statistics(sample_.offsets, compared, factor, rounded);
     device_statistics_ = DeviceOperand(device, std::as_bytes(std::span(all)), 16);
     arguments_.row_statistics = static_cast<float*>(device_statistics_.data());
@@ -144,7 +154,8 @@ Check SoftmaxCase::verify(const std::function<void(Stream)>& enqueue) {
   enqueue(stream);
   device_.synchronize(stream);
   const GuardedOutput::Contents output = output_.read();
-  Check check = compare(reference_, problem_.output.value_or(problem_.element), sample_.gather(matrix_, output.values, output_stride_), output.wrong);
+  Check check = compare(reference_, problem_.output.value_or(problem_.element),
+                        sample_.gather(matrix_, output.values, output_stride_), output.wrong);
   if (problem_.statistics == RowStatistics::write) compare_statistics(check);
   return check;
 }
@@ -153,16 +164,19 @@ void SoftmaxCase::compare_statistics(Check& check) const {
   const GuardedOutput::Contents all = statistics_.read();
   if (!all.wrong.empty()) check.wrong = "in the statistics: " + all.wrong;
   for (std::size_t i = 0; i < sample_.rows.size(); ++i) {
-    const float found = all.values[static_cast<std::size_t>(sample_.rows[i].batch * matrix_.rows + sample_.rows[i].row)];
+    const float found =
+        all.values[static_cast<std::size_t>(sample_.rows[i].batch * matrix_.rows + sample_.rows[i].row)];
     const auto wanted = static_cast<float>(logarithms_[i]);
     const bool same = std::isfinite(wanted) ? std::abs(found - wanted) <= 1e-6F * (1 + std::abs(wanted))
                                             : found == wanted || (std::isnan(found) && std::isnan(wanted));
-    if (!same) check.wrong = fmt::format("the statistics of row {} are {}, and should be {}", sample_.rows[i].row, found, wanted);
+    if (!same)
+      check.wrong =
+          fmt::format("the statistics of row {} are {}, and should be {}", sample_.rows[i].row, found, wanted);
   }
 }
 
-SoftmaxBackwardCase::SoftmaxBackwardCase(device::Device& device, const SoftmaxBackward& problem, sparse::Csr matrix, std::uint64_t seed, float scale,
-                                         bool in_place)
+SoftmaxBackwardCase::SoftmaxBackwardCase(device::Device& device, const SoftmaxBackward& problem, sparse::Csr matrix,
+                                         std::uint64_t seed, float scale, bool in_place)
     : device_(device),
       problem_(problem),
       matrix_(std::move(matrix)),
@@ -189,13 +203,14 @@ SoftmaxBackwardCase::SoftmaxBackwardCase(device::Device& device, const SoftmaxBa
   device_gradients_ = DeviceOperand(device, sparse::to_storage(problem.element, gradients_), alignment);
   device_scale_ = DeviceOperand(device, std::as_bytes(std::span(&factor, 1)), 16);
   output_stride_ = in_place ? gradient_stride : stride_of(problem.input_gradient_stride, matrix_);
-  output_ =
-      GuardedOutput(device, problem.output.value_or(problem.element), entries_of(matrix_, output_stride_), problem.batch, shift_bytes(alignment));
-  arguments_ = {.probabilities = device_probabilities_.data(),
-                .output_gradient = in_place ? output_.data() : device_gradients_.data(),
-                .input_gradient = output_.data(),
-                .scale = problem.scale == Scale::host ? factor : 1.0F,
-                .device_scale = problem.scale == Scale::device ? static_cast<const float*>(device_scale_.data()) : nullptr};
+  output_ = GuardedOutput(device, problem.output.value_or(problem.element), entries_of(matrix_, output_stride_),
+                          problem.batch, shift_bytes(alignment));
+  arguments_ = {
+      .probabilities = device_probabilities_.data(),
+      .output_gradient = in_place ? output_.data() : device_gradients_.data(),
+      .input_gradient = output_.data(),
+      .scale = problem.scale == Scale::host ? factor : 1.0F,
+      .device_scale = problem.scale == Scale::device ? static_cast<const float*>(device_scale_.data()) : nullptr};
 }
 
 std::vector<CaseOperand> SoftmaxBackwardCase::operands() const {
@@ -212,7 +227,8 @@ Check SoftmaxBackwardCase::verify(const std::function<void(Stream)>& enqueue) {
   enqueue(stream);
   device_.synchronize(stream);
   const GuardedOutput::Contents output = output_.read();
-  return compare(reference_, problem_.output.value_or(problem_.element), sample_.gather(matrix_, output.values, output_stride_), output.wrong);
+  return compare(reference_, problem_.output.value_or(problem_.element),
+                 sample_.gather(matrix_, output.values, output_stride_), output.wrong);
 }
 
 }  // namespace vostok::tune

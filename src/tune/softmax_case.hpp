@@ -35,7 +35,8 @@ class SoftmaxCase final : public CaseOf<SoftmaxArguments> {
   /// Makes operands with `seed` and copies them to the device. If the matrix has values they are x, the same for every
   /// element of the batch. `scale` is used unless the problem's is `one`. `in_place`: the output is the input.
   /// Statistics that the problem reads are correct. Errors: out_of_memory.
-  SoftmaxCase(device::Device& device, const Softmax& problem, sparse::Csr matrix, std::uint64_t seed, float scale = 0.75F, bool in_place = false);
+  SoftmaxCase(device::Device& device, const Softmax& problem, sparse::Csr matrix, std::uint64_t seed,
+              float scale = 0.75F, bool in_place = false);
 
   /// Five operations for each entry: scale, maximum, exponential, sum, quotient.
   double flops() const override;
@@ -65,9 +66,10 @@ class SoftmaxCase final : public CaseOf<SoftmaxArguments> {
 
 class SoftmaxBackwardCase final : public CaseOf<SoftmaxBackwardArguments> {
  public:
-  /// As SoftmaxCase. y is the softmax of random entries, and dy the matrix's own values if it has any. `in_place`: dx is dy.
-  SoftmaxBackwardCase(device::Device& device, const SoftmaxBackward& problem, sparse::Csr matrix, std::uint64_t seed, float scale = 0.75F,
-                      bool in_place = false);
+  /// As SoftmaxCase. y is the softmax of random entries, and dy the matrix's own values if it has any. `in_place`: dx
+  /// is dy.
+  SoftmaxBackwardCase(device::Device& device, const SoftmaxBackward& problem, sparse::Csr matrix, std::uint64_t seed,
+                      float scale = 0.75F, bool in_place = false);
 
   /// Five operations for each entry: product and sum, difference, two factors.
   double flops() const override;

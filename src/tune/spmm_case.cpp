@@ -40,7 +40,8 @@ std::vector<std::int64_t> sample_of(std::int64_t count, std::int64_t affordable,
 
 }  // namespace
 
-SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale)
+SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed,
+                   float host_scale)
     : device_(device),
       host_(problem, std::move(matrix), seed, host_scale),
       values_(upload(device, problem.element, host_.values)),
@@ -61,7 +62,8 @@ SpmmCase::SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matr
 }
 
 double SpmmCase::flops() const {
-  return 2.0 * static_cast<double>(host_.walked.nonzeros()) * static_cast<double>(host_.problem.n) * static_cast<double>(host_.problem.batch);
+  return 2.0 * static_cast<double>(host_.walked.nonzeros()) * static_cast<double>(host_.problem.n) *
+         static_cast<double>(host_.problem.batch);
 }
 
 const void* SpmmCase::launch_arguments() {
@@ -116,7 +118,9 @@ Check SpmmCase::compare(const GuardedOutput::Contents& contents) const {
   const Spmm& problem = host_.problem;
   const Dtype type = problem.output.value_or(problem.element);
   const std::int64_t longest = sparse::statistics(a.rows, a.cols, a.row_offsets, a.column_indices).longest_row;
-  Check check{.error = 0, .tolerance = sparse::product_tolerance(longest, problem.element, problem.math, type), .wrong = contents.wrong};
+  Check check{.error = 0,
+              .tolerance = sparse::product_tolerance(longest, problem.element, problem.math, type),
+              .wrong = contents.wrong};
   for (const Sample& sample : samples_) {
     const auto width = static_cast<std::int64_t>(sample.columns.size());
     std::vector<float> found = host_.columns_of(contents.values, sample.product, sample.columns);

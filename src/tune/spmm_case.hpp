@@ -20,7 +20,8 @@ class SpmmCase final : public CaseOf<SpmmArguments> {
   /// Makes operands of the problem's sizes with `seed` and copies them to the device. `problem.n` must be set. `matrix`
   /// is A, even if the problem transposes it; its own values are used if it has any. `host_scale` is the factor if the
   /// epilogue's scale is `host` or `device`. Errors: out_of_memory.
-  SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed, float host_scale = 0.75F);
+  SpmmCase(device::Device& device, const Spmm& problem, sparse::Csr matrix, std::uint64_t seed,
+           float host_scale = 0.75F);
 
   const void* values() const override { return values_.data(); }
   void set_packed(PackedReference packed) override {

@@ -39,13 +39,14 @@ struct SpmmHost {
   /// infinity: it multiplies each term of a split number separately.
   bool row_is_finite(std::int64_t product, std::int64_t row) const;
   /// The same columns of a stored output.
-  std::vector<float> columns_of(std::span<const float> stored, std::int64_t product, std::span<const std::int64_t> columns) const;
+  std::vector<float> columns_of(std::span<const float> stored, std::int64_t product,
+                                std::span<const std::int64_t> columns) const;
 
  private:
   std::vector<float> matrices(const ops::StoredMatrix& shape, Dtype type, std::uint64_t seed) const;
   std::vector<float> sparse_values(const sparse::Csr& matrix, std::uint64_t seed) const;
-  std::vector<float> gather(std::span<const float> stored, const ops::StoredMatrix& shape, Layout layout, std::int64_t rows, std::int64_t product,
-                            std::span<const std::int64_t> columns) const;
+  std::vector<float> gather(std::span<const float> stored, const ops::StoredMatrix& shape, Layout layout,
+                            std::int64_t rows, std::int64_t product, std::span<const std::int64_t> columns) const;
 };
 
 }  // namespace vostok::tune

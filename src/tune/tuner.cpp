@@ -29,7 +29,8 @@ constexpr std::size_t most_racers = 24;
 /// A candidate this much slower than the best when screened does not race: far outside what noise explains.
 constexpr double hopeless = 1.3;
 
-/// Share of the budget for screening. The rest is for race rounds, since three replays now and then favour the wrong candidate.
+/// Share of the budget for screening. The rest is for race rounds, since three replays now and then favour the wrong
+/// candidate.
 constexpr double screening_share = 0.85;
 
 /// A candidate that a worker measured to be this much slower than the best here is not measured again: clocks of
@@ -61,8 +62,12 @@ class Race {
         rotation_(subject.rotation()) {
     outcome_.results.resize(candidates.size());
     for (std::size_t i = 0; i < candidates.size(); ++i)
-      outcome_.results[i] = {
-          .candidate = i, .status = "not_reached", .reason = "the time budget ended first", .compiled = {}, .median_us = {}, .spread_us = {}};
+      outcome_.results[i] = {.candidate = i,
+                             .status = "not_reached",
+                             .reason = "the time budget ended first",
+                             .compiled = {},
+                             .median_us = {},
+                             .spread_us = {}};
   }
 
   Outcome run() {
@@ -80,7 +85,9 @@ class Race {
  private:
   double elapsed_seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
   double seconds_left() const { return settings_.budget_seconds - elapsed_seconds(); }
-  bool out_of_time(double share = 1) const { return elapsed_seconds() > share * settings_.budget_seconds || (settings_.stop && settings_.stop()); }
+  bool out_of_time(double share = 1) const {
+    return elapsed_seconds() > share * settings_.budget_seconds || (settings_.stop && settings_.stop());
+  }
   bool must_run(std::size_t candidate) const { return candidates_[candidate].must_run(); }
   bool is_rival(const Runner& runner) const { return candidates_[runner.result.candidate].is_rival(); }
 
@@ -104,7 +111,8 @@ class Race {
     const double best = best_median();
     const std::string found = std::isfinite(best) ? fmt::format("best so far {:.2f} us, ", best) : "";
     const bool limited = std::isfinite(settings_.budget_seconds);
-    const std::string left = limited ? fmt::format("at most {:.0f} s left", std::max(0.0, seconds_left())) : "no limit of time";
+    const std::string left =
+        limited ? fmt::format("at most {:.0f} s left", std::max(0.0, seconds_left())) : "no limit of time";
     settings_.progress(fmt::format("{} {}/{}, {}{}", phase, done, of, found, left));
   }
 
@@ -171,7 +179,8 @@ class Race {
     }
   }
 
-  /// Takes a compiled candidate, which is known from an earlier race, refused, slow by a measurement elsewhere, or measured here.
+  /// Takes a compiled candidate, which is known from an earlier race, refused, slow by a measurement elsewhere, or
+  /// measured here.
   void enter(Result result) {
     const Candidate& candidate = candidates_[result.candidate];
     Runner runner{.result = std::move(result), .timed = {}, .samples_us = {}, .earlier = {}};
@@ -188,7 +197,8 @@ class Race {
   bool admitted(Runner& runner) {
     if (!settings_.admit) return true;
     const double slow_us = must_run(runner.result.candidate) ? INFINITY : far_behind * best_median();
-    Admission admission = settings_.admit(candidates_[runner.result.candidate], runner.result.compiled, seconds_left(), slow_us);
+    Admission admission =
+        settings_.admit(candidates_[runner.result.candidate], runner.result.compiled, seconds_left(), slow_us);
     if (admission.status == "not_reached") return false;
     if (!admission.status.empty()) {
       reject(runner.result, admission.status, std::move(admission.reason));
@@ -206,9 +216,11 @@ class Race {
 
   void screen() {
     const std::vector<std::size_t> order = race_order(candidates_);
-    auto needed_left = static_cast<std::size_t>(std::count_if(order.begin(), order.end(), [&](std::size_t i) { return must_run(i); }));
+    auto needed_left =
+        static_cast<std::size_t>(std::count_if(order.begin(), order.end(), [&](std::size_t i) { return must_run(i); }));
     constexpr double longest_budget = 1e8;  // seconds: a time point holds no more than some hundred years
-    const auto budget = std::chrono::duration<double>(std::min(screening_share * settings_.budget_seconds, longest_budget));
+    const auto budget =
+        std::chrono::duration<double>(std::min(screening_share * settings_.budget_seconds, longest_budget));
     CompileAhead compiles(subject_, candidates_, order, settings_.compile_threads, needed_left,
                           start_ + std::chrono::duration_cast<Clock::duration>(budget));
     std::size_t done = 0;
@@ -227,7 +239,8 @@ class Race {
   }
 
   static void sort(std::vector<Runner>& runners) {
-    std::stable_sort(runners.begin(), runners.end(), [](const Runner& a, const Runner& b) { return a.median() < b.median(); });
+    std::stable_sort(runners.begin(), runners.end(),
+                     [](const Runner& a, const Runner& b) { return a.median() < b.median(); });
   }
 
   /// Finishes all runners except the `count` fastest within `factor` of the best, and the defaults that
@@ -283,7 +296,8 @@ class Race {
     std::vector<std::size_t> before(candidates_.size());
     for (const Runner& runner : runners_) before[runner.result.candidate] = runner.samples_us.size();
     if (rounds(settings_.confirm_rounds, "confirm", any_known ? 1 : 2) == 0) return;
-    for (Runner& runner : runners_) runner.result.rounds = rounds_before_confirmation - static_cast<int>(before[runner.result.candidate]);
+    for (Runner& runner : runners_)
+      runner.result.rounds = rounds_before_confirmation - static_cast<int>(before[runner.result.candidate]);
   }
 
   /// Whether anything needs confirmation: a finalist that is new, or was confirmed in fewer rounds than another.
@@ -334,7 +348,8 @@ std::vector<std::size_t> race_order(const std::vector<Candidate>& candidates) {
   return order;
 }
 
-Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings) {
+Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates,
+             const Settings& settings) {
   return Race(device, subject, candidates, settings).run();
 }
 

@@ -21,8 +21,9 @@ struct Candidate {
   std::string family = {};
   FieldMap config = {};
   bool is_default = false;
-  bool in_use = false;    ///< plans of this very problem use it so far
-  bool unlikely = false;  ///< predicted to be far slower than the cheapest default, and so treated like any other candidate
+  bool in_use = false;  ///< plans of this very problem use it so far
+  bool unlikely =
+      false;  ///< predicted to be far slower than the cheapest default, and so treated like any other candidate
 
   /// A default that could be the best; choices are confirmed against it.
   bool is_rival() const { return is_default && !unlikely; }
@@ -39,7 +40,8 @@ struct Compiled {
   int registers = 0;
   std::int64_t spill_bytes = 0;
   std::int64_t shared_bytes = 0;
-  std::string screened = {};  ///< why it is not worth measuring (spills, no occupancy, serialised code); empty: measure it
+  std::string screened =
+      {};  ///< why it is not worth measuring (spills, no occupancy, serialised code); empty: measure it
   std::function<void(Stream)> enqueue = {};
   std::function<void(Stream)> timed =
       {};  ///< what is measured where that is not `enqueue`: the same launch on one copy of the operands after another
@@ -96,7 +98,8 @@ struct Settings {
   int finalists = 4;
   std::function<void(const std::string&)> progress = {};
   std::function<void(const Candidate&, const Result&)> publish = {};  ///< called once a candidate's result is final
-  /// Looks up stored results for this code. Such a candidate is measured again only as a finalist, in a race with something new.
+  /// Looks up stored results for this code. Such a candidate is measured again only as a finalist, in a race with
+  /// something new.
   std::function<std::optional<Earlier>(const Candidate&, const Compiled&)> earlier = {};
   /// Asked before a candidate's first launch. `seconds`: the time that it may take. `slow_us`: above this it need not
   /// be verified, since it will not be measured here. Absent: everything runs here.
@@ -111,7 +114,9 @@ struct Outcome {
   std::optional<device::Clocks> clocks_after = {};
 };
 
-/// Races the candidates on `device`. All that must run do, and default configs that could be the best are always finalists.
-Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates, const Settings& settings);
+/// Races the candidates on `device`. All that must run do, and default configs that could be the best are always
+/// finalists.
+Outcome race(device::Device& device, Subject& subject, const std::vector<Candidate>& candidates,
+             const Settings& settings);
 
 }  // namespace vostok::tune

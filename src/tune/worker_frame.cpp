@@ -54,7 +54,9 @@ std::string Frame::text(const std::string& field) const {
   return position == fields.end() ? std::string() : position->second;
 }
 
-std::int64_t Frame::number(const std::string& field) const { return parse_number<std::int64_t>(text(field)).value_or(0); }
+std::int64_t Frame::number(const std::string& field) const {
+  return parse_number<std::int64_t>(text(field)).value_or(0);
+}
 
 FrameStream::State FrameStream::write_all(const char* data, std::size_t bytes, Patience& patience) {
   while (bytes > 0) {
@@ -124,12 +126,14 @@ FrameStream::State FrameStream::receive(Frame& frame, Patience& patience, const 
   std::string fields;
   state = read_growing(fields, lengths.fields, patience);
   if (state != State::done) return state;
-  if (static_cast<std::size_t>(std::count(fields.begin(), fields.end(), ' ')) >= most_fields) return refuse("it has too many fields");
+  if (static_cast<std::size_t>(std::count(fields.begin(), fields.end(), ' ')) >= most_fields)
+    return refuse("it has too many fields");
   auto parsed = parse_field_map(fields);
   if (!parsed) return refuse("its fields are no fields");
   frame.fields = *std::move(parsed);
   const std::uint64_t most = most_bytes ? most_bytes(frame) : 0;
-  if (lengths.bytes > most) return refuse(fmt::format("it promises {} bytes behind its fields, where {} may follow", lengths.bytes, most));
+  if (lengths.bytes > most)
+    return refuse(fmt::format("it promises {} bytes behind its fields, where {} may follow", lengths.bytes, most));
   return read_growing(frame.bytes, lengths.bytes, patience);
 }
 

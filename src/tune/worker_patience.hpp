@@ -7,8 +7,9 @@
 
 namespace vostok::tune {
 
-/// Counts only while the worker is not stopped. If this process itself did not run (stopped, frozen with its container, paused
-/// with its machine), most of that time does not count. A worker that is stopped for as long as its limit is given up, too.
+/// Counts only while the worker is not stopped. If this process itself did not run (stopped, frozen with its container,
+/// paused with its machine), most of that time does not count. A worker that is stopped for as long as its limit is
+/// given up, too.
 class WorkerPatience final : public Patience {
  public:
   WorkerPatience(pid_t worker, double seconds);

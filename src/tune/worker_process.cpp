@@ -99,7 +99,8 @@ class Spawning {
     std::string name = tool.string();
     std::string command = "tune-worker";
     std::array<char*, 3> arguments = {name.data(), command.data(), nullptr};
-    return posix_spawn(&child, tool.c_str(), &actions_, &attributes_, arguments.data(), WorkerEnvironment(privileges_raised).get());
+    return posix_spawn(&child, tool.c_str(), &actions_, &attributes_, arguments.data(),
+                       WorkerEnvironment(privileges_raised).get());
   }
 
  private:
@@ -148,7 +149,8 @@ std::optional<fs::path> find_tool(const std::optional<fs::path>& given, std::str
     return std::nullopt;
   }
   if (privileges_raised) {
-    why = "Options::worker.tool is not set, and a program with raised privileges takes no tool from VOSTOK_TOOL or PATH";
+    why =
+        "Options::worker.tool is not set, and a program with raised privileges takes no tool from VOSTOK_TOOL or PATH";
     return std::nullopt;
   }
   if (const auto named = trusted_environment("VOSTOK_TOOL")) {

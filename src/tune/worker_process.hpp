@@ -1,4 +1,5 @@
-// The process in which candidates run for the first time: `vostok tune-worker`, started by exec, spoken to over its standard input and output.
+// The process in which candidates run for the first time: `vostok tune-worker`, started by exec, spoken to over its
+// standard input and output.
 #pragma once
 
 #include <sys/types.h>
@@ -27,7 +28,8 @@ class WorkerProcess {
  public:
   /// Null if it cannot be started; `why` then says so. A started process need not be a worker: its first frames tell.
   /// If privileges are raised, it gets none of the environment's variables.
-  static std::unique_ptr<WorkerProcess> start(const std::filesystem::path& tool, std::string& why, bool privileges_raised = privileges_are_raised());
+  static std::unique_ptr<WorkerProcess> start(const std::filesystem::path& tool, std::string& why,
+                                              bool privileges_raised = privileges_are_raised());
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -40,8 +42,10 @@ class WorkerProcess {
   WorkerEnd end();
 
  private:
-  WorkerProcess(pid_t child, int socket, int errors) : child_(child), socket_(socket), errors_(errors), stream_(socket, socket) {}
-  /// Kills the process unless it ends by itself. The status as from waitpid; nothing if another part of the program has reaped it.
+  WorkerProcess(pid_t child, int socket, int errors)
+      : child_(child), socket_(socket), errors_(errors), stream_(socket, socket) {}
+  /// Kills the process unless it ends by itself. The status as from waitpid; nothing if another part of the program has
+  /// reaped it.
   std::optional<int> wait(bool may_end_by_itself);
 
   pid_t child_;

@@ -54,6 +54,8 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("block_threads", config.block_threads);
 }
 
-constexpr void kernel_rules(RuleCheck& rule, const BiasActivationTraits& t, const BiasActivationConfig& c) { stream_rules(rule, t, c); }
+constexpr void kernel_rules(RuleCheck& rule, const BiasActivationTraits& t, const BiasActivationConfig& c) {
+  stream_rules(rule, t, c);
+}
 
 }  // namespace vostok

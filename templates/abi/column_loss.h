@@ -1,5 +1,6 @@
-// How many elements of a column of B lose more than their rounding when f32 is split into two f16 terms, told in the last bits of the column's
-// inverse scale. That is a power of two, whose mantissa is free; what the bits add to it is below 2^-21 of it.
+// How many elements of a column of B lose more than their rounding when f32 is split into two f16 terms, told in the
+// last bits of the column's inverse scale. That is a power of two, whose mantissa is free; what the bits add to it is
+// below 2^-21 of it.
 //
 // What an element loses is in packed_least_kept.
 #pragma once
@@ -9,7 +10,9 @@
 namespace vostok {
 
 /// An inverse scale with a bound of the number of such elements.
-constexpr unsigned marked_scale_bits(unsigned inverse_bits, unsigned lossy) { return inverse_bits | (lossy > 16 ? 3 : lossy > 1 ? 2 : lossy); }
+constexpr unsigned marked_scale_bits(unsigned inverse_bits, unsigned lossy) {
+  return inverse_bits | (lossy > 16 ? 3 : lossy > 1 ? 2 : lossy);
+}
 constexpr float marked_scale(float inverse, unsigned lossy) {
   return __builtin_bit_cast(float, marked_scale_bits(__builtin_bit_cast(unsigned, inverse), lossy));
 }

@@ -1,5 +1,5 @@
-// What families of SpMM share that read A's values as CSR holds them and B as it lies: what the problem fixes, the operands, and
-// how tunables of one name are read. Host and kernels read it.
+// What families of SpMM share that read A's values as CSR holds them and B as it lies: what the problem fixes, the
+// operands, and how tunables of one name are read. Host and kernels read it.
 #pragma once
 
 #include "abi/enums.h"
@@ -150,8 +150,8 @@ constexpr int staged_offset_bytes(const CsrProductTraits& traits, const Config& 
   return traits.wide_offsets && prescales_indices(config) ? 8 : 4;
 }
 
-/// Shared memory of the entries that the lanes of a row load for each other: value and offset per entry, and 16 bytes that spread
-/// neighbours over the banks.
+/// Shared memory of the entries that the lanes of a row load for each other: value and offset per entry, and 16 bytes
+/// that spread neighbours over the banks.
 template <class Config>
 constexpr int staged_bytes(const CsrProductTraits& traits, const Config& config) {
   return config.tile_nonzeros * (4 + staged_offset_bytes(traits, config)) + 16;
@@ -161,10 +161,13 @@ constexpr int staged_bytes(const CsrProductTraits& traits, const Config& config)
 template <class Config>
 constexpr void dense_rules(RuleCheck& rule, const CsrProductTraits& t, const Config& c) {
   rule("dense_vector is a power of two of at most 16 bytes", [&] { return is_vector(c.dense_vector, t.element); });
-  rule("prepare_dense transposes a column-major B", [&] { return !c.prepare_dense || t.dense_layout == Layout::column_major; });
+  rule("prepare_dense transposes a column-major B",
+       [&] { return !c.prepare_dense || t.dense_layout == Layout::column_major; });
   rule("pack_values gathers the values of a transposed A", [&] { return !c.pack_values || t.gathered_values; });
-  rule("a B that is read as columns has no neighbouring columns: dense_vector is 1", [&] { return !reads_columns(t, c) || c.dense_vector == 1; });
-  rule("dense_vector is no wider than the alignment of B's rows", [&] { return c.dense_vector * size_of(t.element) <= read_alignment(t, c); });
+  rule("a B that is read as columns has no neighbouring columns: dense_vector is 1",
+       [&] { return !reads_columns(t, c) || c.dense_vector == 1; });
+  rule("dense_vector is no wider than the alignment of B's rows",
+       [&] { return c.dense_vector * size_of(t.element) <= read_alignment(t, c); });
   rule("dense_vector is no wider than the alignment of C's rows",
        [&] { return t.output_layout == Layout::column_major || store_alignment(t, c) <= t.output_alignment; });
   rule("tile_columns is a multiple of threads_per_row * dense_vector, of at most 8192",

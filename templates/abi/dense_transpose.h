@@ -38,7 +38,8 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("threads", config.threads);
 }
 
-/// Bytes between two rows of the tile in shared memory: an odd number of banks, so that columns are read without conflicts.
+/// Bytes between two rows of the tile in shared memory: an odd number of banks, so that columns are read without
+/// conflicts.
 constexpr int tile_row_bytes(const DenseTransposeTraits& traits, const DenseTransposeConfig& config) {
   return config.tile * traits.element_bytes + 4;
 }

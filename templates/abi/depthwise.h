@@ -23,8 +23,8 @@ struct DepthwiseTraits {
   friend constexpr bool operator==(const DepthwiseTraits&, const DepthwiseTraits&) = default;
 };
 
-/// The tunables. Tiles of neighbouring threads go along a row of an image, then down, then on to the next channel, so that a
-/// block takes as many channels as fill it.
+/// The tunables. Tiles of neighbouring threads go along a row of an image, then down, then on to the next channel, so
+/// that a block takes as many channels as fill it.
 struct DepthwiseConfig {
   int tile_width = 4;  ///< outputs of a thread along a row
   int tile_height = 2;
@@ -83,12 +83,14 @@ constexpr int row_vectors(const DepthwiseTraits& traits, const DepthwiseConfig& 
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const DepthwiseTraits& t, const DepthwiseConfig& c) {
-  rule("the filter has at least one element, and the stride is 1 or 2", [&] { return t.kernel >= 1 && within(t.stride, 1, 2); });
+  rule("the filter has at least one element, and the stride is 1 or 2",
+       [&] { return t.kernel >= 1 && within(t.stride, 1, 2); });
   rule("tile_width is a power of two of at most 16, and tile_height 1 to 16",
        [&] { return is_power_of_two(c.tile_width, 1, 16) && within(c.tile_height, 1, 16); });
   rule("vector is a power of two of at most 16 bytes", [&] { return is_vector(c.vector, t.element); });
   rule("vector is no wider than the input's width and alignment allow", [&] { return c.vector <= t.widest_load; });
-  rule("vector divides the distance between tiles, tile_width * stride", [&] { return c.tile_width * t.stride % c.vector == 0; });
+  rule("vector divides the distance between tiles, tile_width * stride",
+       [&] { return c.tile_width * t.stride % c.vector == 0; });
   rule("a block has 1 to 32 whole warps", [&] { return is_block(c.block_threads); });
 }
 

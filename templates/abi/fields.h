@@ -1,5 +1,6 @@
 // Fields listed once: beside each struct that keys, caches and expressions are made of stands one function
-//   template <FieldsOf<Struct> S, class Visit> constexpr void fields(S& s, Visit&& visit) { visit("name", s.name); ... }
+//   template <FieldsOf<Struct> S, class Visit> constexpr void fields(S& s, Visit&& visit) { visit("name", s.name); ...
+//   }
 #pragma once
 
 namespace vostok {

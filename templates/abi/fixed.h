@@ -1,7 +1,8 @@
 // The specialisation of a kernel is one type: `kernel<Fixed<Traits{...}, Config{...}>>`.
 //
-// Constants outside classes are consteval functions: NVRTC makes a device variable of every constexpr variable of a program, used or not, and the
-// driver takes 5 us for each when it loads the kernel (bench/notes/planning.md#constants-that-are-loaded).
+// Constants outside classes are consteval functions: NVRTC makes a device variable of every constexpr variable of a
+// program, used or not, and the driver takes 5 us for each when it loads the kernel
+// (bench/notes/planning.md#constants-that-are-loaded).
 #pragma once
 
 namespace vostok {

@@ -1,5 +1,5 @@
-// Which elements of a dense matrix become nonzeros: what host and kernel share. One pair of kernels counts and writes them,
-// for every kind of mask.
+// Which elements of a dense matrix become nonzeros: what host and kernel share. One pair of kernels counts and writes
+// them, for every kind of mask.
 #pragma once
 
 #include "abi/enums.h"

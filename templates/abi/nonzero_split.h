@@ -10,14 +10,15 @@ using NonzeroSplitTraits = CsrProductTraits;
 
 /// The tunables.
 struct NonzeroSplitConfig {
-  int chunk_items = 128;         ///< nonzeros and row ends of a chunk: rows of fewer nonzeros are not cut
-  int chunks_per_block = 8;      ///< neighbours, which add their parts of a row in shared memory
-  int tile_columns = 128;        ///< columns of B and C of a block
-  int threads_per_row = 32;      ///< lanes of a chunk, side by side along the columns
-  int tile_nonzeros = 128;       ///< entries of a chunk per step
-  int sparse_vector = 4;         ///< neighbouring entries that a lane loads
-  int dense_vector = 4;          ///< elements per load of B and store of C
-  int loads_in_flight = 8;       ///< entries whose rows of B are loaded before the first is used, whichever rows of A they are of
+  int chunk_items = 128;     ///< nonzeros and row ends of a chunk: rows of fewer nonzeros are not cut
+  int chunks_per_block = 8;  ///< neighbours, which add their parts of a row in shared memory
+  int tile_columns = 128;    ///< columns of B and C of a block
+  int threads_per_row = 32;  ///< lanes of a chunk, side by side along the columns
+  int tile_nonzeros = 128;   ///< entries of a chunk per step
+  int sparse_vector = 4;     ///< neighbouring entries that a lane loads
+  int dense_vector = 4;      ///< elements per load of B and store of C
+  int loads_in_flight =
+      8;  ///< entries whose rows of B are loaded before the first is used, whichever rows of A they are of
   bool overlap_batches = false;  ///< the loads of the next batch are issued before this one is multiplied
   ColumnEdge column_edge = ColumnEdge::clamped;
   int min_blocks = 2;           ///< blocks per multiprocessor that registers must allow
@@ -41,13 +42,13 @@ struct SplitRowsConfig {
   bool stream_output = false;
 };
 
-/// Pieces: sums of parts of rows, f32, of every column. A block has two: `head` of the row that it ends and an earlier one
-/// began, `tail` of the row that it leaves to the next one; either may not be there.
+/// Pieces: sums of parts of rows, f32, of every column. A block has two: `head` of the row that it ends and an earlier
+/// one began, `tail` of the row that it leaves to the next one; either may not be there.
 struct NonzeroSplitArgs {
   CsrProductArgs product;
   const ChunkStart* chunks;  ///< chunk_count + 1
-  float* pieces;             ///< [batch, blocks, head and tail, piece_leading]; null where no row lies in several blocks
-  long long piece_leading;   ///< elements between two pieces: a multiple of 16 bytes
+  float* pieces;            ///< [batch, blocks, head and tail, piece_leading]; null where no row lies in several blocks
+  long long piece_leading;  ///< elements between two pieces: a multiple of 16 bytes
   unsigned chunk_count;
   unsigned block_count;  ///< ceil(chunk_count / chunks_per_block)
   unsigned chunks_per_block;
@@ -91,7 +92,8 @@ constexpr int threads(const SplitRowsConfig& config) { return config.ranges * co
 constexpr bool aligns_spans(const NonzeroSplitConfig&) { return true; }
 constexpr bool prescales_indices(const NonzeroSplitConfig&) { return true; }
 
-/// Whether sums of at most 256 products go into a second accumulator: the sums of smaller chunks are such blocks themselves.
+/// Whether sums of at most 256 products go into a second accumulator: the sums of smaller chunks are such blocks
+/// themselves.
 constexpr bool keeps_totals(const NonzeroSplitTraits& traits, const NonzeroSplitConfig& config) {
   return traits.blocked_sum && most_chunk_entries(config.chunk_items) > 256;
 }

@@ -50,8 +50,9 @@ constexpr int pack_strips_words(PackedMode mode, PackedGrain grain) {
   return packed_header_words(grain) + packed_most(grain) * packed_pair_words(mode);
 }
 
-/// Words that a strip's values take, with what lies in the units of 16 bytes at the ends of each row. Those of 4 bytes are not copied: what that
-/// saves is less than the warps that it takes away (bench/notes/packing.md#what-limits-packing).
+/// Words that a strip's values take, with what lies in the units of 16 bytes at the ends of each row. Those of 4 bytes
+/// are not copied: what that saves is less than the warps that it takes away
+/// (bench/notes/packing.md#what-limits-packing).
 constexpr int pack_strips_copied_words(Dtype element) {
   return size_of(element) == 2 ? packed_strip_rows() * (packed_strip_columns() * 2 + packed_unit_bytes()) / 4 : 0;
 }
@@ -59,12 +60,14 @@ constexpr int pack_strips_copied_words(Dtype element) {
 /// Shared memory of a block: for each warp a strip as it will lie, then copies of its values; and the rows' scales.
 template <PackedMode mode, PackedGrain grain, Dtype element, int threads>
 struct PackStripsShared {
-  alignas(packed_unit_bytes()) unsigned words[threads / packed_lanes()][pack_strips_words(mode, grain) + pack_strips_copied_words(element)];
+  alignas(packed_unit_bytes()) unsigned words[threads / packed_lanes()]
+                                             [pack_strips_words(mode, grain) + pack_strips_copied_words(element)];
   float scales[packed_strip_rows()];
 };
 
 constexpr int shared_bytes(const PackStripsTraits& traits, const PackStripsConfig& config) {
-  return config.threads / packed_lanes() * 4 * (pack_strips_words(traits.mode, traits.grain) + pack_strips_copied_words(traits.element)) +
+  return config.threads / packed_lanes() * 4 *
+             (pack_strips_words(traits.mode, traits.grain) + pack_strips_copied_words(traits.element)) +
          4 * packed_strip_rows();
 }
 

@@ -1,27 +1,32 @@
-// Packed strips, formats "strip16x64/pair/<mode>" and "strip16x64/four/<mode>" version 1: the values of a sparse matrix in the order in which
-// tensor-core fragments take them. What the host, the kernels that pack and the kernels that multiply share. Grain "four" is that of
-// abi/packed_fours.h; what follows is common to both, but for what it says of a strip's headers and pairs.
+// Packed strips, formats "strip16x64/pair/<mode>" and "strip16x64/four/<mode>" version 1: the values of a sparse matrix
+// in the order in which tensor-core fragments take them. What the host, the kernels that pack and the kernels that
+// multiply share. Grain "four" is that of abi/packed_fours.h; what follows is common to both, but for what it says of a
+// strip's headers and pairs.
 //
-// The matrix as kernels walk it (A^T where the problem transposes A) is cut into strips of 16 rows x 64 columns. There are k_blocks =
-// ceil(cols / 64) of them across, and row_strips = ceil(rows / 16) down, rounded up to a multiple of 16: those past the matrix are
-// there and empty. The strip of column block b and row strip r has number b * row_strips + r, so that the strips of any tile of
-// 16 t rows in one column block follow one another: one bulk copy.
+// The matrix as kernels walk it (A^T where the problem transposes A) is cut into strips of 16 rows x 64 columns. There
+// are k_blocks = ceil(cols / 64) of them across, and row_strips = ceil(rows / 16) down, rounded up to a multiple of 16:
+// those past the matrix are there and empty. The strip of column block b and row strip r has number b * row_strips + r,
+// so that the strips of any tile of 16 t rows in one column block follow one another: one bulk copy.
 //
-// A strip is 32 header words, one for each lane of a warp, then its pairs, then zeros up to a multiple of 16 bytes. Strip i starts
-// at offsets[i] * 16 bytes of the data.
-// - Header word of a lane: its mask in the low 16 bits; in the high ones its start, the number of pairs of the lanes before it.
-//   Bit 4 * step + register of the mask stands for A-fragment register 0..3 of the k16 step 0..3 of mma.m16n8k16, and equally
-//   of a warp's slice of wgmma m64nNk16: row lane / 4 + 8 * (register & 1), columns 16 * step + 2 * (lane % 4) + 8 * (register >> 1)
-//   and the next one. It is set where the structure names either, whatever its value.
-// - Pairs by ascending lane, within a lane by ascending bit. A pair is a word of two 16-bit values, that of the lower column in
-//   the lower half, +0 where the structure does not name one, and there alone: packed_named. Modes of two terms have the word of hi, then the word of
-//   lo.
+// A strip is 32 header words, one for each lane of a warp, then its pairs, then zeros up to a multiple of 16 bytes.
+// Strip i starts at offsets[i] * 16 bytes of the data.
+// - Header word of a lane: its mask in the low 16 bits; in the high ones its start, the number of pairs of the lanes
+// before it.
+//   Bit 4 * step + register of the mask stands for A-fragment register 0..3 of the k16 step 0..3 of mma.m16n8k16, and
+//   equally of a warp's slice of wgmma m64nNk16: row lane / 4 + 8 * (register & 1), columns 16 * step + 2 * (lane % 4)
+//   + 8 * (register >> 1) and the next one. It is set where the structure names either, whatever its value.
+// - Pairs by ascending lane, within a lane by ascending bit. A pair is a word of two 16-bit values, that of the lower
+// column in
+//   the lower half, +0 where the structure does not name one, and there alone: packed_named. Modes of two terms have
+//   the word of hi, then the word of lo.
 //
-// Strips of mode f16x3 may be *marked*, format "strip16x64/<grain>/f16x3/marked": inverse scales tell how much a row loses (packed_row_mark), and all
-// values lie beside as they are (ExactValues), so that sums that lost too much can be made again.
+// Strips of mode f16x3 may be *marked*, format "strip16x64/<grain>/f16x3/marked": inverse scales tell how much a row
+// loses (packed_row_mark), and all values lie beside as they are (ExactValues), so that sums that lost too much can be
+// made again.
 //
-// A value v becomes one 16-bit number, rounded to nearest, or two: hi = rounded(s v) and lo = rounded(s v - hi), where lo is 0 unless hi
-// is finite. s is a power of two for each row where the mode scales rows, else 1: see packed_scale_exponent.
+// A value v becomes one 16-bit number, rounded to nearest, or two: hi = rounded(s v) and lo = rounded(s v - hi), where
+// lo is 0 unless hi is finite. s is a power of two for each row where the mode scales rows, else 1: see
+// packed_scale_exponent.
 #pragma once
 
 #include "abi/enums.h"
@@ -29,8 +34,8 @@
 
 namespace vostok {
 
-/// Elements of the format, and into how many terms a value is split. The x3 modes of f32 are named for the three products
-/// (hi hi + hi lo + lo hi) that their multiplications take.
+/// Elements of the format, and into how many terms a value is split. The x3 modes of f32 are named for the three
+/// products (hi hi + hi lo + lo hi) that their multiplications take.
 enum class PackedMode : unsigned char { f16x1, bf16x1, f16x3, bf16x3 };
 
 constexpr const char* name(PackedMode value) {
@@ -45,7 +50,8 @@ constexpr const char* name(PackedMode value) {
 
 constexpr const char* type_name(PackedMode) { return "PackedMode"; }
 
-/// What a pair holds: the values of two neighbouring columns, for a dense operand of tensor cores, or two of four, for a 2:4 sparse one.
+/// What a pair holds: the values of two neighbouring columns, for a dense operand of tensor cores, or two of four, for
+/// a 2:4 sparse one.
 enum class PackedGrain : unsigned char { pair, four };
 
 constexpr const char* name(PackedGrain value) {
@@ -65,13 +71,19 @@ consteval int packed_lanes() { return 32; }
 constexpr int packed_lane_words(PackedGrain grain) { return grain == PackedGrain::four ? 2 : 1; }
 constexpr int packed_header_words(PackedGrain grain) { return packed_lane_words(grain) * packed_lanes(); }
 constexpr int packed_header_bytes(PackedGrain grain) { return 4 * packed_header_words(grain); }
-consteval int packed_unit_bytes() { return 16; }                   ///< what offsets count in
-consteval int packed_row_strip_multiple() { return 16; }           ///< row strips are rounded up to this
-consteval int packed_most_pairs() { return 16 * packed_lanes(); }  ///< of a strip; where a pair is two of four columns half as many
-constexpr int packed_most(PackedGrain grain) { return grain == PackedGrain::four ? packed_most_pairs() / 2 : packed_most_pairs(); }
+consteval int packed_unit_bytes() { return 16; }          ///< what offsets count in
+consteval int packed_row_strip_multiple() { return 16; }  ///< row strips are rounded up to this
+consteval int packed_most_pairs() {
+  return 16 * packed_lanes();
+}  ///< of a strip; where a pair is two of four columns half as many
+constexpr int packed_most(PackedGrain grain) {
+  return grain == PackedGrain::four ? packed_most_pairs() / 2 : packed_most_pairs();
+}
 
 /// 4-byte words of one pair.
-constexpr int packed_pair_words(PackedMode mode) { return mode == PackedMode::f16x3 || mode == PackedMode::bf16x3 ? 2 : 1; }
+constexpr int packed_pair_words(PackedMode mode) {
+  return mode == PackedMode::f16x3 || mode == PackedMode::bf16x3 ? 2 : 1;
+}
 constexpr bool packed_is_f16(PackedMode mode) { return mode == PackedMode::f16x1 || mode == PackedMode::f16x3; }
 /// Whether kernels that split f32 into two terms, and 16-bit elements not at all, multiply these elements in this mode.
 constexpr bool packed_mode_serves(PackedMode mode, Dtype element) {
@@ -83,22 +95,27 @@ constexpr bool packed_scales_rows(PackedMode mode) { return mode == PackedMode::
 
 /// Units of 16 bytes of a strip.
 constexpr unsigned packed_strip_units(PackedGrain grain, unsigned pairs, int pair_words) {
-  return (packed_header_bytes(grain) + 4 * pairs * static_cast<unsigned>(pair_words) + packed_unit_bytes() - 1) / packed_unit_bytes();
+  return (packed_header_bytes(grain) + 4 * pairs * static_cast<unsigned>(pair_words) + packed_unit_bytes() - 1) /
+         packed_unit_bytes();
 }
 
 constexpr long long packed_row_strips(long long rows) {
   constexpr long long multiple = packed_strip_rows() * packed_row_strip_multiple();
   return (rows + multiple - 1) / multiple * packed_row_strip_multiple();
 }
-constexpr long long packed_k_blocks(long long cols) { return (cols + packed_strip_columns() - 1) / packed_strip_columns(); }
+constexpr long long packed_k_blocks(long long cols) {
+  return (cols + packed_strip_columns() - 1) / packed_strip_columns();
+}
 
 constexpr unsigned packed_header(unsigned mask, unsigned start) { return mask | start << 16; }
 constexpr unsigned packed_mask(unsigned header) { return header & 0xffffU; }
 constexpr unsigned packed_start(unsigned header) { return header >> 16; }
 
-/// A value's first number as it is packed: -0 in place of +0, so that what the structure names can be told from what it does not. Products and sums
-/// are the same.
-constexpr unsigned short packed_named(unsigned short number) { return number == 0 ? static_cast<unsigned short>(0x8000) : number; }
+/// A value's first number as it is packed: -0 in place of +0, so that what the structure names can be told from what it
+/// does not. Products and sums are the same.
+constexpr unsigned short packed_named(unsigned short number) {
+  return number == 0 ? static_cast<unsigned short>(0x8000) : number;
+}
 
 /// Where an element of a strip goes: the lane, its mask's bit, and the half of the pair.
 struct PackedPlace {
@@ -114,20 +131,21 @@ constexpr PackedPlace packed_place(int row, int column) {
 constexpr int packed_row(int lane, int bit) { return lane / 4 + 8 * (bit & 1); }
 constexpr int packed_column(int lane, int bit) { return bit / 4 * 16 + lane % 4 * 2 + (bit >> 1 & 1) * 8; }
 
-/// The exponent e of a row's scale s = 2^e, from the bits of the largest magnitude of its finite values: that becomes s * largest in
-/// [2^13, 2^14), 0 where all are zero. e is at most 126, so that s and 1/s are normal: a row below 2^-113 stays smaller, and loses
-/// nothing, because then f16's smallest step is finer than f32's.
+/// The exponent e of a row's scale s = 2^e, from the bits of the largest magnitude of its finite values: that becomes s
+/// * largest in [2^13, 2^14), 0 where all are zero. e is at most 126, so that s and 1/s are normal: a row below 2^-113
+/// stays smaller, and loses nothing, because then f16's smallest step is finer than f32's.
 constexpr int packed_scale_exponent(unsigned largest_bits) {
   if (largest_bits == 0) return 0;
   const int exponent = 13 - (static_cast<int>(largest_bits >> 23) - 127);
   return exponent < 126 ? exponent : 126;
 }
-/// Below it a scaled element may lose more than its rounding: f16 has no smaller step than 2^-24, so that up to 2^-25 of it is lost, however small it
-/// is.
+/// Below it a scaled element may lose more than its rounding: f16 has no smaller step than 2^-24, so that up to 2^-25
+/// of it is lost, however small it is.
 constexpr float packed_least_kept(PackedMode mode) { return packed_pair_words(mode) == 2 ? 0x1p-5F : 0x1p-14F; }
 
-/// The last five bits of an inverse scale of a row of marked strips, which a power of two does not use: a bound of how many of the row's elements
-/// lose more than their rounding, 0 or 1 + log2; or that all of the row is zero, where nothing is lost.
+/// The last five bits of an inverse scale of a row of marked strips, which a power of two does not use: a bound of how
+/// many of the row's elements lose more than their rounding, 0 or 1 + log2; or that all of the row is zero, where
+/// nothing is lost.
 constexpr unsigned packed_row_mark_bits() { return 0x1fU; }
 constexpr unsigned packed_zero_row_mark() { return packed_row_mark_bits(); }
 constexpr unsigned packed_row_mark(unsigned largest_bits, unsigned lossy) {
@@ -136,7 +154,9 @@ constexpr unsigned packed_row_mark(unsigned largest_bits, unsigned lossy) {
   while (code > 0 && (1ULL << (code - 1)) < lossy) ++code;
   return code;
 }
-constexpr float packed_unmarked(float inverse) { return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, inverse) & ~packed_row_mark_bits()); }
+constexpr float packed_unmarked(float inverse) {
+  return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, inverse) & ~packed_row_mark_bits());
+}
 /// The bits of 2^exponent, for a normal number.
 constexpr unsigned packed_power_bits(int exponent) { return static_cast<unsigned>(exponent + 127) << 23; }
 
@@ -162,12 +182,14 @@ struct ExactValues {
 
 /// Packed values as kernels read them.
 struct PackedStrips {
-  const unsigned* offsets;    ///< row_strips * k_blocks + 1: where each strip starts, and where the last ends, in units of 16 bytes
+  const unsigned*
+      offsets;  ///< row_strips * k_blocks + 1: where each strip starts, and where the last ends, in units of 16 bytes
   const unsigned char* data;  ///< 16-byte aligned and more
   const float* row_scales;    ///< 1 / s for row_strips * 16 rows; null where the mode has none
   unsigned row_strips;
   unsigned k_blocks;
-  long long set_bytes;  ///< between two sets of values of a batch, of all that holds values alike; 0 where the batch shares one
+  long long set_bytes;  ///< between two sets of values of a batch, of all that holds values alike; 0 where the batch
+                        ///< shares one
   LeftOver left_over;   ///< empty where a strip holds all of its nonzeros
   ExactValues exact;    ///< of marked strips
 };
@@ -176,7 +198,8 @@ struct PackedStrips {
 constexpr PackedStrips packed_set(PackedStrips strips, long long product) {
   // Scales are stepped by bytes as well: a set's size is a multiple of theirs.
   if (strips.row_scales != nullptr) strips.row_scales += product * (strips.set_bytes / 4);
-  if (strips.left_over.entries != nullptr) strips.left_over.entries += product * (strips.set_bytes / static_cast<long long>(sizeof(LeftEntry)));
+  if (strips.left_over.entries != nullptr)
+    strips.left_over.entries += product * (strips.set_bytes / static_cast<long long>(sizeof(LeftEntry)));
   strips.data += product * strips.set_bytes;
   strips.exact.values += product * strips.exact.stride;
   return strips;
@@ -196,13 +219,15 @@ constexpr unsigned packed_left_slot(int row) { return static_cast<unsigned>(row)
 /// A strip's slots are read two at a time: where it has an odd number, one more follows.
 constexpr unsigned packed_strip_slots(unsigned nonzeros) { return nonzeros + nonzeros % 2; }
 
-/// A topology's part of packed strips: everything but the values. The nonzeros of a row are numbered by ascending column, after those of the rows
-/// before.
+/// A topology's part of packed strips: everything but the values. The nonzeros of a row are numbered by ascending
+/// column, after those of the rows before.
 struct PackedStructure {
-  const unsigned* headers;          ///< packed_header_words for each strip
-  const int* row_starts;            ///< 16 for each strip and for as many past the last k block: the number of the row's first nonzero from there on
-  const unsigned* slot_offsets;     ///< strips + 1: where a strip's slots start
-  const unsigned short* slots;      ///< packed_slot of each nonzero, strip by strip, there row by row; 0 where it follows an odd number
+  const unsigned* headers;  ///< packed_header_words for each strip
+  const int* row_starts;    ///< 16 for each strip and for as many past the last k block: the number of the row's first
+                            ///< nonzero from there on
+  const unsigned* slot_offsets;  ///< strips + 1: where a strip's slots start
+  const unsigned short*
+      slots;  ///< packed_slot of each nonzero, strip by strip, there row by row; 0 where it follows an odd number
   const int* value_places;          ///< where the value of each number lies in the CSR order of A; null: there
   const unsigned* unit_offsets[2];  ///< PackedStrips::offsets where pairs have one word, and where they have two
   const unsigned* left_starts;      ///< LeftOver::row_starts, and the entries' places; null where nothing is left over

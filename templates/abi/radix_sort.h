@@ -15,7 +15,9 @@ consteval int sort_tile() { return 256 * sort_items(); }
 
 /// Dynamic shared memory of the kernels that have some.
 consteval int sort_count_shared_bytes() { return 4 * sort_digits(); }
-consteval int sort_scatter_shared_bytes() { return block_sum_shared_bytes() + 4 * sort_digits() * (1 + sort_digits() / 32); }
+consteval int sort_scatter_shared_bytes() {
+  return block_sum_shared_bytes() + 4 * sort_digits() * (1 + sort_digits() / 32);
+}
 
 struct RadixSortTraits {
   IntegerType key = IntegerType::i32;  ///< of the keys that are read, never negative; those written have 32 bits

@@ -1,4 +1,5 @@
-// Random numbers that need no predecessor: a function of seed and place. The same on the host, the emulator and every GPU.
+// Random numbers that need no predecessor: a function of seed and place. The same on the host, the emulator and every
+// GPU.
 #pragma once
 
 namespace vostok {
@@ -30,7 +31,8 @@ constexpr unsigned distinct_key(unsigned long long of_row, long long column) {
 
 /// Uniform on 32 bits, independent of its neighbours'.
 constexpr unsigned draw(unsigned long long of_row, long long column) {
-  return static_cast<unsigned>(mix_bits(of_row ^ (static_cast<unsigned long long>(column) * 0xd1342543de82ef95ULL)) >> 32);
+  return static_cast<unsigned>(mix_bits(of_row ^ (static_cast<unsigned long long>(column) * 0xd1342543de82ef95ULL)) >>
+                               32);
 }
 
 }  // namespace vostok

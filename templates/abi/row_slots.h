@@ -1,8 +1,8 @@
-// Row slots: the rows of a CSR structure in order of length, each with a record and the columns of its entries at a fixed place; long rows are
-// cut into pieces, of which each has a slot. What the topology makes and kernels read.
+// Row slots: the rows of a CSR structure in order of length, each with a record and the columns of its entries at a
+// fixed place; long rows are cut into pieces, of which each has a slot. What the topology makes and kernels read.
 //
-// A kernel that walks CSR in that order loads a row's number, then where the row lies, then its columns, then B: each load waits for the one
-// before. From a slot it loads the record and the columns at once.
+// A kernel that walks CSR in that order loads a row's number, then where the row lies, then its columns, then B: each
+// load waits for the one before. From a slot it loads the record and the columns at once.
 #pragma once
 
 #include "abi/enums.h"
@@ -20,7 +20,9 @@ struct alignas(16) RowRecord {
 constexpr unsigned long long begin_of(const RowRecord& record) { return record.begin_and_pieces >> 8; }
 /// Into how many pieces the row is cut. They have neighbouring slots; the number of a piece is its slot's, modulo this.
 constexpr unsigned pieces_of(const RowRecord& record) { return static_cast<unsigned>(record.begin_and_pieces & 255); }
-constexpr RowRecord make_record(int row, int length, unsigned long long begin, unsigned pieces) { return {row, length, begin << 8 | pieces}; }
+constexpr RowRecord make_record(int row, int length, unsigned long long begin, unsigned pieces) {
+  return {row, length, begin << 8 | pieces};
+}
 
 /// How a structure is cut.
 struct SlotShape {
@@ -30,8 +32,8 @@ struct SlotShape {
   friend constexpr bool operator==(const SlotShape&, const SlotShape&) = default;
 };
 
-/// The pieces of a row: as many as make each fit its slot, rounded up to a power of two. Longer rows never have fewer: in the row order
-/// all pieces of a row lie in one aligned group of slots.
+/// The pieces of a row: as many as make each fit its slot, rounded up to a power of two. Longer rows never have fewer:
+/// in the row order all pieces of a row lie in one aligned group of slots.
 constexpr int slot_pieces(long long length, const SlotShape& shape) {
   int pieces = 1;
   while (pieces < shape.most_pieces && static_cast<long long>(pieces) * shape.entries < length) pieces *= 2;

@@ -38,6 +38,8 @@ constexpr int shared_bytes(const SoftmaxTraits& traits, const RowSoftmaxConfig& 
   return softmax_shared_bytes(traits, team_threads(config), threads(config));
 }
 
-constexpr void kernel_rules(RuleCheck& rule, const SoftmaxTraits& t, const RowSoftmaxConfig& c) { softmax_rules(rule, t, c); }
+constexpr void kernel_rules(RuleCheck& rule, const SoftmaxTraits& t, const RowSoftmaxConfig& c) {
+  softmax_rules(rule, t, c);
+}
 
 }  // namespace vostok

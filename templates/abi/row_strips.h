@@ -42,14 +42,16 @@ struct RowStripsConfig {
   int strip_entries = 32;     ///< most nonzeros of a strip: sums that a lane keeps in registers
   int threads_per_strip = 8;  ///< lanes side by side along n (the paper's subwarp)
   int strips_per_block = 16;
-  int dense_vector = 4;          ///< elements per load of A and B
-  int step_vectors = 1;          ///< loads of A per lane and step along n: a step's part of A stays in registers for all of the strip
+  int dense_vector = 4;  ///< elements per load of A and B
+  int step_vectors =
+      1;  ///< loads of A per lane and step along n: a step's part of A stays in registers for all of the strip
   int loads_in_flight = 8;       ///< rows of B whose loads are issued before the first of them is used
   bool overlap_batches = false;  ///< the loads of the next batch are issued before this one is multiplied
   ColumnPath column_path = ColumnPath::shared;
-  bool column_bands = true;    ///< a block's strips are those of neighbouring rows that lie at the same place in their rows
-  int n_split = 1;             ///< parts of n that different blocks sum; another kernel adds them in order
-  int min_blocks = 4;          ///< blocks per multiprocessor that registers must allow
+  bool column_bands =
+      true;            ///< a block's strips are those of neighbouring rows that lie at the same place in their rows
+  int n_split = 1;     ///< parts of n that different blocks sum; another kernel adds them in order
+  int min_blocks = 4;  ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< D is stored as data that will not be read soon
 
   friend constexpr bool operator==(const RowStripsConfig&, const RowStripsConfig&) = default;
@@ -109,9 +111,12 @@ constexpr void fields(S& config, Visit&& visit) {
 constexpr int threads(const RowStripsConfig& config) { return config.strips_per_block * config.threads_per_strip; }
 
 /// Elements along n that a strip's lanes multiply in one step.
-constexpr int step_length(const RowStripsConfig& config) { return config.threads_per_strip * config.dense_vector * config.step_vectors; }
+constexpr int step_length(const RowStripsConfig& config) {
+  return config.threads_per_strip * config.dense_vector * config.step_vectors;
+}
 
-/// Dynamic shared memory of a block: one offset per entry, and 16 bytes per strip that spread neighbouring strips over the banks.
+/// Dynamic shared memory of a block: one offset per entry, and 16 bytes per strip that spread neighbouring strips over
+/// the banks.
 constexpr int shared_bytes(const RowStripsTraits& traits, const RowStripsConfig& config) {
   if (config.column_path != ColumnPath::shared) return 0;
   return config.strips_per_block * (config.strip_entries * (traits.wide_offsets ? 8 : 4) + 16);
@@ -121,13 +126,16 @@ constexpr int shared_bytes(const RowStripsTraits& traits, const RowStripsConfig&
 consteval int most_strip_parts() { return 1024; }
 
 constexpr void kernel_rules(RuleCheck& rule, const RowStripsTraits& t, const RowStripsConfig& c) {
-  rule("threads_per_strip is a power of two of at most 32", [&] { return is_power_of_two(c.threads_per_strip, 1, 32); });
+  rule("threads_per_strip is a power of two of at most 32",
+       [&] { return is_power_of_two(c.threads_per_strip, 1, 32); });
   rule("a block has 1 to 32 whole warps", [&] { return is_block(c.strips_per_block, c.threads_per_strip); });
   rule("strip_entries is a power of two from 4 to 128", [&] { return is_power_of_two(c.strip_entries, 4, 128); });
   rule("dense_vector is a power of two of at most 16 bytes", [&] { return is_vector(c.dense_vector, t.element); });
-  rule("dense_vector is no wider than the alignment of A's and B's rows", [&] { return c.dense_vector * size_of(t.element) <= t.dense_alignment; });
+  rule("dense_vector is no wider than the alignment of A's and B's rows",
+       [&] { return c.dense_vector * size_of(t.element) <= t.dense_alignment; });
   rule("step_vectors is a power of two of at most 16", [&] { return is_power_of_two(c.step_vectors, 1, 16); });
-  rule("loads_in_flight is a power of two that divides strip_entries", [&] { return is_power_of_two(c.loads_in_flight, 1, c.strip_entries); });
+  rule("loads_in_flight is a power of two that divides strip_entries",
+       [&] { return is_power_of_two(c.loads_in_flight, 1, c.strip_entries); });
   rule("n_split is a power of two of at most 1024", [&] { return is_power_of_two(c.n_split, 1, most_strip_parts()); });
   rule("min_blocks is 1 to 32", [&] { return within(c.min_blocks, 1, 32); });
 }

@@ -20,11 +20,12 @@ struct RowTileConfig {
   int dense_vector = 4;                  ///< elements per load of B and store of C
   bool reverse_offset_alignment = true;  ///< steps start at the vector boundary before the row (V-B2)
   bool row_swizzle = true;               ///< rows in order of length (V-C)
-  int slot_entries = 0;                  ///< entries whose columns come from the row's slot (abi/row_slots.h), with its record; 0: all come from CSR
-  int row_pieces = 1;                    ///< slots that a long row may take: as many rows of a block sum it, and add up
-  bool deal_rows = false;                ///< blocks get long and short rows alike: their rows lie a whole grid apart in that order
-  bool prescale_indices = true;          ///< column indices become byte offsets while they are staged (V-D1)
-  int residue_unroll = 8;                ///< entries per iteration where a step is not whole (V-D2)
+  int slot_entries =
+      0;  ///< entries whose columns come from the row's slot (abi/row_slots.h), with its record; 0: all come from CSR
+  int row_pieces = 1;      ///< slots that a long row may take: as many rows of a block sum it, and add up
+  bool deal_rows = false;  ///< blocks get long and short rows alike: their rows lie a whole grid apart in that order
+  bool prescale_indices = true;  ///< column indices become byte offsets while they are staged (V-D1)
+  int residue_unroll = 8;        ///< entries per iteration where a step is not whole (V-D2)
   ColumnEdge column_edge = ColumnEdge::clamped;
   int loads_in_flight = 8;       ///< loads of B issued before the first of them is used
   bool overlap_batches = false;  ///< the loads of the next batch are issued before this one is multiplied
@@ -99,7 +100,8 @@ constexpr int shared_bytes(const RowTileTraits& traits, const RowTileConfig& con
 constexpr void kernel_rules(RuleCheck& rule, const RowTileTraits& t, const RowTileConfig& c) {
   rule("threads_per_row and row_split are powers of two of at most 32",
        [&] { return is_power_of_two(c.threads_per_row, 1, 32) && is_power_of_two(c.row_split, 1, 32); });
-  rule("the subwarps of a row lie in one warp: threads_per_row * row_split is at most 32", [&] { return lanes_per_row(c) <= 32; });
+  rule("the subwarps of a row lie in one warp: threads_per_row * row_split is at most 32",
+       [&] { return lanes_per_row(c) <= 32; });
   rule("a block has 1 to 32 whole warps", [&] { return is_block(c.tile_rows, lanes_per_row(c)); });
   dense_rules(rule, t, c);
   rule("sparse_vector is 1, 2, 4 or 8", [&] { return is_power_of_two(c.sparse_vector, 1, 8); });
@@ -109,20 +111,26 @@ constexpr void kernel_rules(RuleCheck& rule, const RowTileTraits& t, const RowTi
   rule("tile_nonzeros is a power of two, at least 4 and sparse_vector",
        [&] { return is_power_of_two(c.tile_nonzeros, 4, 8192) && c.tile_nonzeros >= c.sparse_vector; });
   rule("each of row_split lanes takes 1 to 256 of tile_nonzeros", [&] { return within(entries_per_lane(c), 1, 256); });
-  rule("loads_in_flight and residue_unroll are powers of two that divide a lane's entries per step",
-       [&] { return is_power_of_two(c.loads_in_flight, 1, entries_per_lane(c)) && is_power_of_two(c.residue_unroll, 1, entries_per_lane(c)); });
+  rule("loads_in_flight and residue_unroll are powers of two that divide a lane's entries per step", [&] {
+    return is_power_of_two(c.loads_in_flight, 1, entries_per_lane(c)) &&
+           is_power_of_two(c.residue_unroll, 1, entries_per_lane(c));
+  });
   rule("slot_entries is 0 or a power of two, from the lanes of a row to tile_nonzeros",
        [&] { return c.slot_entries == 0 || is_power_of_two(c.slot_entries, lanes_per_row(c), c.tile_nonzeros); });
   rule("a slot has residue_unroll entries for each of row_split lanes: slot_entries is at least as many",
        [&] { return c.slot_entries == 0 || c.slot_entries >= c.row_split * c.residue_unroll; });
-  rule("slots lie in the order of length: slot_entries needs row_swizzle", [&] { return c.slot_entries == 0 || c.row_swizzle; });
+  rule("slots lie in the order of length: slot_entries needs row_swizzle",
+       [&] { return c.slot_entries == 0 || c.row_swizzle; });
   rule("the values of a slot lie in CSR order: slot_entries of a transposed A needs pack_values",
        [&] { return c.slot_entries == 0 || !gathers_values(t, c); });
   rule("row_pieces is a power of two that divides tile_rows",
        [&] { return is_power_of_two(c.row_pieces, 1, 128) && c.tile_rows % c.row_pieces == 0; });
-  rule("pieces of rows have slots: row_pieces needs slot_entries", [&] { return c.row_pieces == 1 || c.slot_entries > 0; });
-  rule("pieces of rows are neighbours in a block: row_pieces excludes deal_rows", [&] { return c.row_pieces == 1 || !c.deal_rows; });
-  rule("pieces of rows have tiles of whole 16 bytes: 4 divides tile_columns", [&] { return c.row_pieces == 1 || c.tile_columns % 4 == 0; });
+  rule("pieces of rows have slots: row_pieces needs slot_entries",
+       [&] { return c.row_pieces == 1 || c.slot_entries > 0; });
+  rule("pieces of rows are neighbours in a block: row_pieces excludes deal_rows",
+       [&] { return c.row_pieces == 1 || !c.deal_rows; });
+  rule("pieces of rows have tiles of whole 16 bytes: 4 divides tile_columns",
+       [&] { return c.row_pieces == 1 || c.tile_columns % 4 == 0; });
   rule("deal_rows spreads the order of length: it needs row_swizzle", [&] { return !c.deal_rows || c.row_swizzle; });
 }
 

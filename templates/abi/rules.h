@@ -48,7 +48,9 @@ consteval bool keeps_rules() {
 
 constexpr bool within(int value, int least, int most) { return value >= least && value <= most; }
 
-constexpr bool is_power_of_two(int value, int least, int most) { return within(value, least, most) && value > 0 && (value & (value - 1)) == 0; }
+constexpr bool is_power_of_two(int value, int least, int most) {
+  return within(value, least, most) && value > 0 && (value & (value - 1)) == 0;
+}
 
 /// Whether one load or store may take so many elements: a power of two of at most 16 bytes.
 constexpr bool is_vector(int elements, Dtype type) { return is_power_of_two(elements, 1, 16 / size_of(type)); }

@@ -1,15 +1,19 @@
-// A and B of an SDDMM as tensor cores read them, rows of 16-bit terms, and the kernel that makes them: what host and kernels share.
+// A and B of an SDDMM as tensor cores read them, rows of 16-bit terms, and the kernel that makes them: what host and
+// kernels share.
 //
-// n is cut into blocks of 64, rows into octets of eight; the octet of block b has number b * octets + octet, so that the octets of a tile of
-// rows follow one another. An octet is eight lines of 128 bytes, 64 terms of a row each, then as many of the low terms where there are two.
-// The 16-byte chunk c of line r lies at place c ^ r: reading one chunk of eight lines touches every bank of shared memory once, and it
-// is the 128-byte swizzle of wgmma. n past the matrix and rows past it are zeros.
+// n is cut into blocks of 64, rows into octets of eight; the octet of block b has number b * octets + octet, so that
+// the octets of a tile of rows follow one another. An octet is eight lines of 128 bytes, 64 terms of a row each, then
+// as many of the low terms where there are two. The 16-byte chunk c of line r lies at place c ^ r: reading one chunk of
+// eight lines touches every bank of shared memory once, and it is the 128-byte swizzle of wgmma. n past the matrix and
+// rows past it are zeros.
 //
-// An element v becomes hi = rounded(s v) and, where there are two terms, lo = rounded(s v - hi), 0 where hi is not finite. Where f32 becomes f16,
-// s is a power of two for each row that brings its largest finite |s v| into [2^13, 2^14); else it is 1 (packed_scale_exponent).
+// An element v becomes hi = rounded(s v) and, where there are two terms, lo = rounded(s v - hi), 0 where hi is not
+// finite. Where f32 becomes f16, s is a power of two for each row that brings its largest finite |s v| into [2^13,
+// 2^14); else it is 1 (packed_scale_exponent).
 //
-// f16 has no smaller step than 2^-24: what is far below a row's largest loses more than its relative rounding, up to 2^-25. Where rows are marked, a
-// byte of each tells how many of its elements do, and how large all are in the mean: SampleMark.
+// f16 has no smaller step than 2^-24: what is far below a row's largest loses more than its relative rounding, up to
+// 2^-25. Where rows are marked, a byte of each tells how many of its elements do, and how large all are in the mean:
+// SampleMark.
 #pragma once
 
 #include "abi/enums.h"
@@ -27,7 +31,9 @@ consteval int sample_term_bytes() { return 1024; }  ///< of one term of an octet
 constexpr int sample_terms(PackedMode mode) { return packed_pair_words(mode); }
 constexpr int sample_octet_bytes(PackedMode mode) { return sample_term_bytes() * sample_terms(mode); }
 /// Whether each row has a scale.
-constexpr bool sample_scales_rows(PackedMode mode, Dtype element) { return element == Dtype::f32 && packed_is_f16(mode); }
+constexpr bool sample_scales_rows(PackedMode mode, Dtype element) {
+  return element == Dtype::f32 && packed_is_f16(mode);
+}
 
 consteval int sample_lost_exponent() { return -25; }    ///< log2 of the most that a scaled element loses
 consteval int sample_largest_exponent() { return 14; }  ///< finite scaled elements are below 2 to this
@@ -61,7 +67,9 @@ struct SampleMark {
   static constexpr SampleMark from_byte(unsigned char byte) { return {byte >> 4, byte & 15}; }
   constexpr unsigned char byte() const { return static_cast<unsigned char>(code << 4 | mean); }
   /// log2 of the most that those elements take from a sum, whatever they meet.
-  constexpr int loss_exponent() const { return code < most_code ? 2 * (code - 1) + sample_largest_exponent() + sample_lost_exponent() : 100; }
+  constexpr int loss_exponent() const {
+    return code < most_code ? 2 * (code - 1) + sample_largest_exponent() + sample_lost_exponent() : 100;
+  }
 };
 
 /// log2 of the share of itself that a sum may lose by each of its rows: `accurate` is 2^-16 in all, tf32 2^-9.
@@ -85,9 +93,10 @@ struct SampleOperandsConfig {
 /// One of the two.
 struct SampleOperand {
   const void* matrix;
-  unsigned char* octets;   ///< of the first matrix of the batch; the others follow
-  signed char* exponents;  ///< -log2(s) of each row, those past the matrix included; not written where rows have no scales
-  unsigned char* marks;    ///< SampleMark::byte() of the same; not written where they are not marked
+  unsigned char* octets;  ///< of the first matrix of the batch; the others follow
+  signed char*
+      exponents;  ///< -log2(s) of each row, those past the matrix included; not written where rows have no scales
+  unsigned char* marks;  ///< SampleMark::byte() of the same; not written where they are not marked
   long long rows;
   long long leading;  ///< elements between lines
   long long stride;   ///< elements between two matrices of the batch

@@ -15,7 +15,7 @@ struct SoftmaxTraits {
   Scale scale = Scale::one;
   RowStatistics statistics = RowStatistics::none;
   bool wide_offsets = false;  ///< row offsets are 64-bit: there are 2^31 nonzeros and more
-  int widest_vector = 1;      ///< elements that alignment and strides let one load or store take at multiples of as many
+  int widest_vector = 1;  ///< elements that alignment and strides let one load or store take at multiples of as many
 };
 
 /// What every kernel reads and writes. Strides count elements.
@@ -61,7 +61,8 @@ constexpr int partial_bytes(const SoftmaxTraits& traits) {
   return traits.backward ? static_cast<int>(sizeof(SoftmaxDotPartial)) : static_cast<int>(sizeof(SoftmaxPartial));
 }
 
-/// Dynamic shared memory of a block whose teams have this many threads: a partial for each warp where a team has several.
+/// Dynamic shared memory of a block whose teams have this many threads: a partial for each warp where a team has
+/// several.
 constexpr int softmax_shared_bytes(const SoftmaxTraits& traits, int team_threads, int block_threads) {
   const bool exchanges = team_threads > 32 && traits.statistics != RowStatistics::read;
   return exchanges ? block_threads / 32 * partial_bytes(traits) : 0;
@@ -70,8 +71,10 @@ constexpr int softmax_shared_bytes(const SoftmaxTraits& traits, int team_threads
 /// The rules of both families' kernels.
 template <class Config>
 constexpr void softmax_rules(RuleCheck& rule, const SoftmaxTraits& t, const Config& c) {
-  rule("the backward pass neither reads nor writes statistics", [&] { return !t.backward || t.statistics == RowStatistics::none; });
-  rule("the threads of a row or strip are a power of two of at most 1024", [&] { return is_power_of_two(team_threads(c), 1, 1024); });
+  rule("the backward pass neither reads nor writes statistics",
+       [&] { return !t.backward || t.statistics == RowStatistics::none; });
+  rule("the threads of a row or strip are a power of two of at most 1024",
+       [&] { return is_power_of_two(team_threads(c), 1, 1024); });
   rule("a block has 1 to 32 whole warps", [&] { return is_block(teams(c), team_threads(c)); });
   rule("vector is a power of two of at most 16 bytes", [&] { return is_vector(c.vector, t.element); });
   rule("vector is no wider than alignment and strides allow", [&] { return c.vector <= t.widest_vector; });

@@ -1,5 +1,5 @@
-// sparse_tensor, SpMM on tensor cores that skip two of every four elements, from sparse strips: what the host and the kernels of every
-// instruction share. Elements have 16 bits.
+// sparse_tensor, SpMM on tensor cores that skip two of every four elements, from sparse strips: what the host and the
+// kernels of every instruction share. Elements have 16 bits.
 #pragma once
 
 #include "abi/enums.h"

@@ -12,11 +12,12 @@ struct SparseTensorMmaConfig {
   int column_warps = 4;  ///< and along the columns: each of them reads the same strips
   int warp_strips = 4;   ///< strips of 16 rows of a warp
   int warp_columns = 64;
-  int stages = 3;              ///< k blocks whose operands are in shared memory or on their way there
-  int strip_passes = 4;        ///< passes for which a stage has room, for each strip of the tile; k blocks with more are read from global memory
-  int k_split = 1;             ///< slices of k, summed in order by a second launch
-  int raster_rows = 8;         ///< row tiles that are walked before the next column tile
-  int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
+  int stages = 3;        ///< k blocks whose operands are in shared memory or on their way there
+  int strip_passes = 4;  ///< passes for which a stage has room, for each strip of the tile; k blocks with more are read
+                         ///< from global memory
+  int k_split = 1;       ///< slices of k, summed in order by a second launch
+  int raster_rows = 8;   ///< row tiles that are walked before the next column tile
+  int min_blocks = 1;    ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
   bool certify = false;        ///< sums that elements of B which A lacks have spoilt are made again (spmm/sums_again.h)
 
@@ -38,7 +39,9 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("certify", config.certify);
 }
 
-constexpr StripsKind strips_kind(const SparseTensorTraits& traits, const SparseTensorMmaConfig&) { return sparse_strips_kind(traits); }
+constexpr StripsKind strips_kind(const SparseTensorTraits& traits, const SparseTensorMmaConfig&) {
+  return sparse_strips_kind(traits);
+}
 
 constexpr int threads(const SparseTensorMmaConfig& config) { return 32 * config.row_warps * config.column_warps; }
 constexpr int tile_strips(const SparseTensorMmaConfig& config) { return config.row_warps * config.warp_strips; }
@@ -56,9 +59,13 @@ constexpr int teams(const SparseTensorMmaConfig&) { return 1; }
 constexpr bool splits_dense(const SparseTensorMmaConfig&) { return false; }
 constexpr int column_scale_bytes(const SparseTensorMmaConfig&) { return 0; }
 /// Whether B lies in shared memory with k running along its lines.
-constexpr bool stages_columns(const SparseTensorTraits& traits, const SparseTensorMmaConfig&) { return traits.dense_layout == Layout::column_major; }
+constexpr bool stages_columns(const SparseTensorTraits& traits, const SparseTensorMmaConfig&) {
+  return traits.dense_layout == Layout::column_major;
+}
 /// Bytes of B in one stage.
-constexpr int dense_stage_bytes(const SparseTensorMmaConfig& config) { return packed_strip_columns() * tile_columns(config) * 2; }
+constexpr int dense_stage_bytes(const SparseTensorMmaConfig& config) {
+  return packed_strip_columns() * tile_columns(config) * 2;
+}
 /// Room for the strips of a tile's k block, in units of 16 bytes.
 constexpr int strip_stage_units(const SparseTensorMmaConfig& config) {
   return tile_strips(config) * static_cast<int>(sparse_strip_units(static_cast<unsigned>(config.strip_passes)));
@@ -68,10 +75,14 @@ constexpr int strip_stage_units(const SparseTensorMmaConfig& config) {
 constexpr bool copies_in_bulk(const SparseTensorMmaConfig&) { return false; }
 
 /// Shared memory of a team: of the block.
-constexpr int team_shared_bytes(const SparseTensorMmaConfig& config) { return (strip_ring_bytes(config) + 127) / 128 * 128; }
+constexpr int team_shared_bytes(const SparseTensorMmaConfig& config) {
+  return (strip_ring_bytes(config) + 127) / 128 * 128;
+}
 
 /// Dynamic shared memory of a block.
-constexpr int shared_bytes(const SparseTensorTraits&, const SparseTensorMmaConfig& config) { return team_shared_bytes(config); }
+constexpr int shared_bytes(const SparseTensorTraits&, const SparseTensorMmaConfig& config) {
+  return team_shared_bytes(config);
+}
 
 constexpr void kernel_rules(RuleCheck& rule, const SparseTensorTraits& t, const SparseTensorMmaConfig& c) {
   rule("elements have 16 bits", [&] { return size_of(t.element) == 2; });
@@ -79,7 +90,8 @@ constexpr void kernel_rules(RuleCheck& rule, const SparseTensorTraits& t, const 
   rule("a block has a power of two of 1 to 32 warps", [&] { return threads(c) <= 1024; });
   rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
   rule("strip_passes is 1 to 4", [&] { return within(c.strip_passes, 1, sparse_steps() * sparse_most_passes()); });
-  rule("a line of B has no more chunks than a block has threads", [&] { return dense_line_chunks(t, c) <= threads(c); });
+  rule("a line of B has no more chunks than a block has threads",
+       [&] { return dense_line_chunks(t, c) <= threads(c); });
 }
 
 }  // namespace vostok

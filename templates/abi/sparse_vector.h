@@ -102,11 +102,15 @@ constexpr int slot_bytes(const SparseVectorTraits& traits, const SparseVectorCon
 }
 
 /// Warps that share a row, and rows that a block has under way together.
-constexpr int row_warps(const SparseVectorConfig& config) { return config.lanes_per_row > 32 ? config.lanes_per_row / 32 : 1; }
+constexpr int row_warps(const SparseVectorConfig& config) {
+  return config.lanes_per_row > 32 ? config.lanes_per_row / 32 : 1;
+}
 constexpr int rows_together(const SparseVectorConfig& config) { return config.threads / config.lanes_per_row; }
 
 /// Sums of the warps that share rows, twice: one row's are read while the next one's are written.
-constexpr int warp_sum_bytes(const SparseVectorConfig& config) { return row_warps(config) > 1 ? 2 * config.threads / 32 * config.columns * 4 : 0; }
+constexpr int warp_sum_bytes(const SparseVectorConfig& config) {
+  return row_warps(config) > 1 ? 2 * config.threads / 32 * config.columns * 4 : 0;
+}
 
 constexpr int shared_bytes(const SparseVectorTraits& traits, const SparseVectorConfig& config) {
   return config.dense_rows * slot_bytes(traits, config) + warp_sum_bytes(config);
@@ -116,9 +120,11 @@ constexpr void kernel_rules(RuleCheck& rule, const SparseVectorTraits& t, const 
   rule("gaps have 4 or 8 bits", [&] { return c.gap_bits == 4 || c.gap_bits == 8; });
   rule("columns is 1, 2 or 4", [&] { return is_power_of_two(c.columns, 1, 4); });
   rule("a block has a power of two of 32 to 1024 threads", [&] { return is_power_of_two(c.threads, 32, 1024); });
-  rule("lanes_per_row is a power of two from 4 to the block's threads", [&] { return is_power_of_two(c.lanes_per_row, 4, c.threads); });
+  rule("lanes_per_row is a power of two from 4 to the block's threads",
+       [&] { return is_power_of_two(c.lanes_per_row, 4, c.threads); });
   rule("f32 is wide", [&] { return c.wide_dense || t.element != Dtype::f32; });
-  rule("dense_rows is a multiple of 8, of at most 131072", [&] { return within(c.dense_rows, 1, 1 << 17) && c.dense_rows % 8 == 0; });
+  rule("dense_rows is a multiple of 8, of at most 131072",
+       [&] { return within(c.dense_rows, 1, 1 << 17) && c.dense_rows % 8 == 0; });
   rule("tile_rows is a multiple of the rows that a block has under way",
        [&] { return within(c.tile_rows, 1, 1 << 24) && c.tile_rows % rows_together(c) == 0; });
   rule("min_blocks is 1 to 32", [&] { return within(c.min_blocks, 1, 32); });

@@ -14,8 +14,9 @@ struct StagedRowsConfig {
   int threads_per_row = 16;  ///< lanes of a row of A, side by side along the columns
   int dense_vector = 4;      ///< elements per copy and load of B and store of C
   int warps = 16;
-  int rows_per_lane = 4;       ///< rows that the lanes of a row take one after another in each panel, and whose sums they keep
-  int stages = 3;              ///< panels in shared memory
+  int rows_per_lane =
+      4;           ///< rows that the lanes of a row take one after another in each panel, and whose sums they keep
+  int stages = 3;  ///< panels in shared memory
   int tile_nonzeros = 32;      ///< entries of a row that are staged at once
   int loads_in_flight = 8;     ///< entries whose elements of B are loaded before the first of them is used
   int k_split = 1;             ///< slices of panels, added by another launch in their order
@@ -92,10 +93,12 @@ constexpr int threads(const StagedRowsSumConfig& config) { return config.rows * 
 
 /// Rows of A that a warp takes at a time, and those of a block.
 constexpr int rows_abreast(const StagedRowsConfig& config) { return 32 / config.threads_per_row; }
-constexpr int tile_rows(const StagedRowsConfig& config) { return config.warps * rows_abreast(config) * config.rows_per_lane; }
+constexpr int tile_rows(const StagedRowsConfig& config) {
+  return config.warps * rows_abreast(config) * config.rows_per_lane;
+}
 
-/// Shared memory of a panel, and of a row's staged entries: an offset into the panels and a value each, and 16 bytes that spread the
-/// rows of a warp over the banks.
+/// Shared memory of a panel, and of a row's staged entries: an offset into the panels and a value each, and 16 bytes
+/// that spread the rows of a warp over the banks.
 constexpr int panel_bytes(const StagedRowsTraits& traits, const StagedRowsConfig& config) {
   return config.panel_rows * config.tile_columns * size_of(traits.element);
 }
@@ -111,14 +114,17 @@ constexpr void kernel_rules(RuleCheck& rule, const StagedRowsTraits& t, const St
   rule("the lanes of a row lie in one warp: threads_per_row is a power of two of at most 32",
        [&] { return is_power_of_two(c.threads_per_row, 1, 32); });
   rule("a block has 1 to 32 warps", [&] { return within(c.warps, 1, 32); });
-  rule("a warp has at most 32 rows: rows_per_lane is 1 to threads_per_row", [&] { return within(c.rows_per_lane, 1, c.threads_per_row); });
+  rule("a warp has at most 32 rows: rows_per_lane is 1 to threads_per_row",
+       [&] { return within(c.rows_per_lane, 1, c.threads_per_row); });
   rule("a panel has 1 to 1024 rows", [&] { return within(c.panel_rows, 1, 1024); });
   rule("stages is 1 to 8", [&] { return within(c.stages, 1, 8); });
   // A block of sums has at most 256 entries.
-  rule("entries are staged in pairs: tile_nonzeros is even, 2 to 256", [&] { return within(c.tile_nonzeros, 2, 256) && c.tile_nonzeros % 2 == 0; });
+  rule("entries are staged in pairs: tile_nonzeros is even, 2 to 256",
+       [&] { return within(c.tile_nonzeros, 2, 256) && c.tile_nonzeros % 2 == 0; });
   rule("loads_in_flight is a power of two of at most 16", [&] { return is_power_of_two(c.loads_in_flight, 1, 16); });
   rule("panels are rows of B: prepare_dense transposes a column-major one", [&] { return !reads_columns(t, c); });
-  rule("no lane loads B by itself: column_edge is clamped or unchecked", [&] { return c.column_edge != ColumnEdge::predicated; });
+  rule("no lane loads B by itself: column_edge is clamped or unchecked",
+       [&] { return c.column_edge != ColumnEdge::predicated; });
   rule("a slice has at least one panel: k_split is 1 to 64", [&] { return within(c.k_split, 1, 64); });
   dense_rules(rule, t, c);
   rule("the threads of a block copy whole rows of a panel: tile_columns / dense_vector divides them",

@@ -1,4 +1,5 @@
-// The shared memory of a ring of stages that hold B and strips, and of what tells where strips lie (spmm/unpack_strips.h).
+// The shared memory of a ring of stages that hold B and strips, and of what tells where strips lie
+// (spmm/unpack_strips.h).
 #pragma once
 
 #include "abi/enums.h"
@@ -13,8 +14,8 @@ constexpr int strip_start_words(const Config& config) {
   return (tile_strips(config) + 1 + 3) / 4 * 4;
 }
 
-/// K blocks whose places in the packed data are known before their turn comes: those of the first stages are taken, and as many asked for,
-/// before the first barrier.
+/// K blocks whose places in the packed data are known before their turn comes: those of the first stages are taken, and
+/// as many asked for, before the first barrier.
 template <class Config>
 constexpr int strip_places(const Config& config) {
   return 2 * (config.stages - 1);
@@ -30,7 +31,8 @@ constexpr int strip_ring_bytes(const Config& config) {
 /// Chunks of 16 bytes of a line of B, as threads copy it from where it lies.
 template <class Traits, class Config>
 constexpr int dense_line_chunks(const Traits& traits, const Config& config) {
-  return (traits.dense_layout == Layout::column_major ? packed_strip_columns() : tile_columns(config)) * size_of(traits.element) / 16;
+  return (traits.dense_layout == Layout::column_major ? packed_strip_columns() : tile_columns(config)) *
+         size_of(traits.element) / 16;
 }
 
 /// Rules of a tile whose strips are dealt to row_warps, and its columns to column_warps.
@@ -38,7 +40,8 @@ template <class Config>
 constexpr void warp_tile_rules(RuleCheck& rule, const Config& c) {
   rule("row_warps is a power of two of at most 16, and column_warps one of at most 32",
        [&] { return is_power_of_two(c.row_warps, 1, 16) && is_power_of_two(c.column_warps, 1, 32); });
-  rule("a tile has 1, 2, 4, 8 or 16 strips", [&] { return is_power_of_two(c.warp_strips, 1, 16) && tile_strips(c) <= packed_row_strip_multiple(); });
+  rule("a tile has 1, 2, 4, 8 or 16 strips",
+       [&] { return is_power_of_two(c.warp_strips, 1, 16) && tile_strips(c) <= packed_row_strip_multiple(); });
   rule("warp_columns is a power of two from 8 to 128, and a tile has at most 256",
        [&] { return is_power_of_two(c.warp_columns, 8, 128) && tile_columns(c) <= 256; });
   rule("raster_rows is 1 to 65536, k_split 1 to 1024 and min_blocks 1 to 32",

@@ -13,7 +13,8 @@ struct WholeDense {
   long long stride;       ///< elements between two B of a batch
 };
 
-/// How the strips of A lie: packed ones of a mode and grain, or sparse ones (abi/sparse_strips.h), whose mode says the type.
+/// How the strips of A lie: packed ones of a mode and grain, or sparse ones (abi/sparse_strips.h), whose mode says the
+/// type.
 struct StripsKind {
   PackedMode mode;
   PackedGrain grain;

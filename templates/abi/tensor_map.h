@@ -1,8 +1,9 @@
-// Tensor maps: how the copy engine (sm_90) finds boxes of the matrices of a batch in global memory. A map is opaque: the driver makes it from
-// what the host wants it to say, call by call, and a kernel takes it as part of its parameter.
+// Tensor maps: how the copy engine (sm_90) finds boxes of the matrices of a batch in global memory. A map is opaque:
+// the driver makes it from what the host wants it to say, call by call, and a kernel takes it as part of its parameter.
 //
-// A box of 64 elements by some lines comes to shared memory as lines of 128 bytes, whose 16-byte chunk c of line l lies at place c ^ (l % 8):
-// the 128-byte swizzle of wgmma, as split_dense leaves it (abi/split_dense.h). What a box has past the matrix is zeros.
+// A box of 64 elements by some lines comes to shared memory as lines of 128 bytes, whose 16-byte chunk c of line l lies
+// at place c ^ (l % 8): the 128-byte swizzle of wgmma, as split_dense leaves it (abi/split_dense.h). What a box has
+// past the matrix is zeros.
 #pragma once
 
 #include "abi/either.h"

@@ -26,14 +26,17 @@ struct TensorSampleConfig {
   int column_warps = 2;
   int warp_rows = 64;
   int warp_columns = 32;
-  int stages = 2;           ///< n blocks that are in shared memory or on their way there
-  int promotion_steps = 2;  ///< steps of 16 n after which sums are taken out of the tensor cores, whose additions cut; 0: never
-  bool low_first = false;   ///< products with a low term are added before the others of an n block
-  int kept_blocks = 0;      ///< n blocks of A's tile that stay while tiles of B go by: one in registers, more in shared memory; 0: A goes by as well
+  int stages = 2;  ///< n blocks that are in shared memory or on their way there
+  int promotion_steps =
+      2;  ///< steps of 16 n after which sums are taken out of the tensor cores, whose additions cut; 0: never
+  bool low_first = false;  ///< products with a low term are added before the others of an n block
+  int kept_blocks = 0;     ///< n blocks of A's tile that stay while tiles of B go by: one in registers, more in shared
+                           ///< memory; 0: A goes by as well
   int tiles_per_block = 1;
-  int list_room = 1024;  ///< entries of a tile's list that shared memory has room for; others are read where they are used
-  int n_split = 1;       ///< parts of n that different blocks sum; another kernel adds them in order
-  int min_blocks = 1;    ///< blocks per multiprocessor that registers must allow
+  int list_room =
+      1024;         ///< entries of a tile's list that shared memory has room for; others are read where they are used
+  int n_split = 1;  ///< parts of n that different blocks sum; another kernel adds them in order
+  int min_blocks = 1;  ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;
   bool certify = false;  ///< of f32: sums that the split may have spoilt are made again (sddmm/sample_certificate.h)
 
@@ -118,7 +121,9 @@ constexpr bool promotes(const TensorSampleTraits& traits, const TensorSampleConf
 }
 
 /// Bytes of an n block of a tile's rows of A, and of B.
-constexpr int lhs_block_bytes(const TensorSampleConfig& config) { return tile_rows(config) / sample_octet_rows() * sample_octet_bytes(config.mode); }
+constexpr int lhs_block_bytes(const TensorSampleConfig& config) {
+  return tile_rows(config) / sample_octet_rows() * sample_octet_bytes(config.mode);
+}
 constexpr int rhs_block_bytes(const TensorSampleConfig& config) {
   return tile_columns(config) / sample_octet_rows() * sample_octet_bytes(config.mode);
 }
@@ -127,7 +132,9 @@ constexpr int sample_stage_bytes(const TensorSampleConfig& config) {
 }
 
 /// What A's tile takes where it stays in shared memory.
-constexpr int kept_bytes(const TensorSampleConfig& config) { return config.kept_blocks > 1 ? config.kept_blocks * lhs_block_bytes(config) : 0; }
+constexpr int kept_bytes(const TensorSampleConfig& config) {
+  return config.kept_blocks > 1 ? config.kept_blocks * lhs_block_bytes(config) : 0;
+}
 
 /// The tile's sums on their way to the output, or A's tile on its way to registers.
 constexpr int sums_bytes(const TensorSampleConfig& config) {
@@ -149,8 +156,8 @@ constexpr bool marks_rows(Dtype element, const Config& config) {
   return certifies(element, config) && sample_scales_rows(config.mode, element);
 }
 
-/// What is known of a tile before its sums are: where it is, its rows' shifts, exponents of rows and columns, their marks, and the beginning of its
-/// list.
+/// What is known of a tile before its sums are: where it is, its rows' shifts, exponents of rows and columns, their
+/// marks, and the beginning of its list.
 constexpr int tile_info_bytes(const TileShape& shape, int list_room, bool marked) {
   constexpr int part_bytes = 16;  // parts start at multiples of it, as the last one of the marks does, a number
   const int marks = marked ? shape.rows + shape.columns + part_bytes : 0;
@@ -159,7 +166,8 @@ constexpr int tile_info_bytes(const TileShape& shape, int list_room, bool marked
 constexpr int tile_info_bytes(const TensorSampleTraits& traits, const TensorSampleConfig& config) {
   return tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits.element, config));
 }
-/// Tiles of which this is in shared memory or on its way there: with the one that is worked at, as many as there are stages.
+/// Tiles of which this is in shared memory or on its way there: with the one that is worked at, as many as there are
+/// stages.
 constexpr int tile_infos(const TensorSampleConfig& config) { return config.tiles_per_block == 1 ? 1 : config.stages; }
 
 /// Dynamic shared memory of a block.
@@ -173,7 +181,8 @@ constexpr int shared_bytes(const TensorSampleTraits& traits, const TensorSampleC
 /// Rules of a tile's elements and lists. They rely on a tile of few elements.
 template <class Config>
 constexpr void sample_rules(RuleCheck& rule, const TensorSampleTraits& t, const Config& c) {
-  rule("16-bit elements are multiplied in their own mode", [&] { return t.element == Dtype::f32 || packed_mode_serves(c.mode, t.element); });
+  rule("16-bit elements are multiplied in their own mode",
+       [&] { return t.element == Dtype::f32 || packed_mode_serves(c.mode, t.element); });
   rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
   rule("list_room is a multiple of 8 from 8 to the tile's elements",
        [&] { return within(c.list_room, 8, tile_rows(c) * tile_columns(c)) && c.list_room % 8 == 0; });
@@ -182,13 +191,19 @@ constexpr void sample_rules(RuleCheck& rule, const TensorSampleTraits& t, const 
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const TensorSampleTraits& t, const TensorSampleConfig& c) {
-  rule("a block has 1 to 32 warps", [&] { return within(c.row_warps, 1, 32) && within(c.column_warps, 1, 32) && threads(c) <= 1024; });
-  rule("a warp has a multiple of 16 rows and of 16 columns, of each at most 128",
-       [&] { return within(c.warp_rows, 16, 128) && c.warp_rows % 16 == 0 && within(c.warp_columns, 16, 128) && c.warp_columns % 16 == 0; });
-  rule("a tile has a multiple of 32 rows, a power of two of columns from 32 to 512, and at most 2^16 elements",
-       [&] { return tile_rows(c) % 32 == 0 && is_power_of_two(tile_columns(c), 32, 512) && tile_rows(c) * tile_columns(c) <= 1 << 16; });
+  rule("a block has 1 to 32 warps",
+       [&] { return within(c.row_warps, 1, 32) && within(c.column_warps, 1, 32) && threads(c) <= 1024; });
+  rule("a warp has a multiple of 16 rows and of 16 columns, of each at most 128", [&] {
+    return within(c.warp_rows, 16, 128) && c.warp_rows % 16 == 0 && within(c.warp_columns, 16, 128) &&
+           c.warp_columns % 16 == 0;
+  });
+  rule("a tile has a multiple of 32 rows, a power of two of columns from 32 to 512, and at most 2^16 elements", [&] {
+    return tile_rows(c) % 32 == 0 && is_power_of_two(tile_columns(c), 32, 512) &&
+           tile_rows(c) * tile_columns(c) <= 1 << 16;
+  });
   sample_rules(rule, t, c);
-  rule("promotion_steps is 0, 1, 2 or 4", [&] { return c.promotion_steps == 0 || is_power_of_two(c.promotion_steps, 1, steps_of_block()); });
+  rule("promotion_steps is 0, 1, 2 or 4",
+       [&] { return c.promotion_steps == 0 || is_power_of_two(c.promotion_steps, 1, steps_of_block()); });
   rule("low_first needs products with a low term, and sums of whole n blocks", [&] {
     const bool whole_blocks = c.promotion_steps == 0 || c.promotion_steps == steps_of_block();
     return !c.low_first || (sample_terms(c.mode) == 2 && whole_blocks);
@@ -196,7 +211,8 @@ constexpr void kernel_rules(RuleCheck& rule, const TensorSampleTraits& t, const 
   rule("tiles_per_block is 1 to 65536", [&] { return within(c.tiles_per_block, 1, 65536); });
   rule("kept_blocks is 0 to 8, and 0 unless a block has several tiles and n is in one part",
        [&] { return c.kept_blocks == 0 || (within(c.kept_blocks, 1, 8) && c.tiles_per_block > 1 && c.n_split == 1); });
-  rule("A's tile stays in registers where n is one block: else kept_blocks is not 1", [&] { return c.kept_blocks != 1 || t.one_block; });
+  rule("A's tile stays in registers where n is one block: else kept_blocks is not 1",
+       [&] { return c.kept_blocks != 1 || t.one_block; });
   rule("min_blocks is 1 to 32", [&] { return within(c.min_blocks, 1, 32); });
 }
 

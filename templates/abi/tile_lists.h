@@ -1,9 +1,10 @@
-// A mask cut into tiles whose dense products tensor cores compute: which tiles hold nonzeros, and which elements of each. What the
-// topology makes and kernels read.
+// A mask cut into tiles whose dense products tensor cores compute: which tiles hold nonzeros, and which elements of
+// each. What the topology makes and kernels read.
 //
-// Tile (r, c) holds rows r * rows to (r + 1) * rows and the like of columns. Those that hold nonzeros are listed by rows, then by columns;
-// behind them may be tiles without entries. A tile's entries are its nonzeros by rows, then by columns. The rows of the mask are sorted,
-// so that the entries of a row in a tile are neighbours in CSR order: one number for each row tells where.
+// Tile (r, c) holds rows r * rows to (r + 1) * rows and the like of columns. Those that hold nonzeros are listed by
+// rows, then by columns; behind them may be tiles without entries. A tile's entries are its nonzeros by rows, then by
+// columns. The rows of the mask are sorted, so that the entries of a row in a tile are neighbours in CSR order: one
+// number for each row tells where.
 #pragma once
 
 #include "abi/enums.h"
@@ -28,11 +29,14 @@ struct alignas(16) SampleTile {
 
 /// Lists start at multiples of 16 bytes.
 consteval unsigned entries_of_chunk() { return 8; }
-constexpr unsigned padded_entries(unsigned entries) { return (entries + entries_of_chunk() - 1) / entries_of_chunk() * entries_of_chunk(); }
+constexpr unsigned padded_entries(unsigned entries) {
+  return (entries + entries_of_chunk() - 1) / entries_of_chunk() * entries_of_chunk();
+}
 
 struct TileLists {
   const SampleTile* tiles;
-  const int* row_shifts;         ///< [tiles, rows]: an entry's number in its tile plus its row's shift is its place in CSR order
+  const int*
+      row_shifts;  ///< [tiles, rows]: an entry's number in its tile plus its row's shift is its place in CSR order
   const unsigned short* places;  ///< row * columns + column in the tile, for each entry
   unsigned tile_count;           ///< those without entries included
 };

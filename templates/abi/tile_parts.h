@@ -1,5 +1,5 @@
-// The parts of k whose sums of one tile are added up before C is stored: groups of warps of a block, which take k blocks in turn, and slices of
-// k whose blocks are one cluster. What host and kernels share.
+// The parts of k whose sums of one tile are added up before C is stored: groups of warps of a block, which take k
+// blocks in turn, and slices of k whose blocks are one cluster. What host and kernels share.
 #pragma once
 
 #include "abi/rules.h"

@@ -37,7 +37,8 @@ constexpr void fields(S& config, Visit&& visit) {
 /// Dynamic shared memory of kernels that sum over a block: at most one 64-bit sum per warp.
 consteval int block_sum_shared_bytes() { return 8 * 256 / 32; }
 
-/// Neighbouring columns of a row that make a run: less than the narrowest tile of the families that take tiles has many by chance.
+/// Neighbouring columns of a row that make a run: less than the narrowest tile of the families that take tiles has many
+/// by chance.
 consteval int run_columns() { return 32; }
 
 /// What is measured of a structure, on the device. All zero before the first kernel: "first" is therefore kept as the
@@ -54,7 +55,9 @@ struct CsrMeasures {
 };
 
 /// The first position noted in an inverted field, or -1.
-constexpr long long first_noted(unsigned long long inverted) { return inverted == 0 ? -1 : static_cast<long long>(~inverted); }
+constexpr long long first_noted(unsigned long long inverted) {
+  return inverted == 0 ? -1 : static_cast<long long>(~inverted);
+}
 
 struct CheckRowsTraits {
   IntegerType source = IntegerType::i32;

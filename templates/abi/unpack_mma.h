@@ -32,20 +32,26 @@ struct UnpackMmaConfig {
   PackedMode mode = PackedMode::f16x1;
   int row_warps = 4;     ///< warps of a block along the rows
   int column_warps = 1;  ///< and along the columns: each of them unpacks the same strips
-  int k_warps = 1;       ///< or warps that take the tile's k blocks in turn, each with stages of its own, and add up their sums at the end
-  int warp_strips = 2;   ///< strips of 16 rows of a warp
+  int k_warps = 1;  ///< or warps that take the tile's k blocks in turn, each with stages of its own, and add up their
+                    ///< sums at the end
+  int warp_strips = 2;  ///< strips of 16 rows of a warp
   int warp_columns = 32;
-  int stages = 4;              ///< k blocks whose operands are in shared memory or on their way there
-  int strip_pairs = 512;       ///< pairs for which a stage has room, for each strip of the tile; k blocks with more are unpacked from global memory
-  int promotion_blocks = 1;    ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
-  int k_split = 1;             ///< slices of k, summed in order by a second launch
+  int stages = 4;         ///< k blocks whose operands are in shared memory or on their way there
+  int strip_pairs = 512;  ///< pairs for which a stage has room, for each strip of the tile; k blocks with more are
+                          ///< unpacked from global memory
+  int promotion_blocks =
+      1;            ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
+  int k_split = 1;  ///< slices of k, summed in order by a second launch
   bool prepare_dense = false;  ///< f32: B is split into two terms by a launch before, not by every block
   int raster_rows = 8;         ///< row tiles that are walked before the next column tile
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
-  bool bulk_strips = false;    ///< the strips of a k block are copied by the copy engine (sm_90 and later), all at once; else by the threads
-  bool stream_strips = false;  ///< and read as data that will not be read soon: weights that L2 cannot hold until the next call
-  bool certify = false;        ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again (spmm/sums_again.h)
+  bool bulk_strips = false;  ///< the strips of a k block are copied by the copy engine (sm_90 and later), all at once;
+                             ///< else by the threads
+  bool stream_strips =
+      false;  ///< and read as data that will not be read soon: weights that L2 cannot hold until the next call
+  bool certify = false;  ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again
+                         ///< (spmm/sums_again.h)
 
   friend constexpr bool operator==(const UnpackMmaConfig&, const UnpackMmaConfig&) = default;
 };
@@ -114,7 +120,9 @@ constexpr void fields(S& config, Visit&& visit) {
 }
 
 /// Whether sums are certified against what splitting B loses (spmm/column_losses.h).
-constexpr bool certifies_splits(const UnpackMmaConfig& config) { return config.certify && packed_scales_rows(config.mode); }
+constexpr bool certifies_splits(const UnpackMmaConfig& config) {
+  return config.certify && packed_scales_rows(config.mode);
+}
 
 constexpr StripsKind strips_kind(const UnpackMmaTraits&, const UnpackMmaConfig& config) {
   return {config.mode, PackedGrain::pair, false, certifies_splits(config)};
@@ -122,7 +130,9 @@ constexpr StripsKind strips_kind(const UnpackMmaTraits&, const UnpackMmaConfig& 
 
 /// Teams of warps that fill stages and multiply from them on their own.
 constexpr int teams(const UnpackMmaConfig& config) { return config.k_warps; }
-constexpr int threads(const UnpackMmaConfig& config) { return 32 * config.row_warps * config.column_warps * teams(config); }
+constexpr int threads(const UnpackMmaConfig& config) {
+  return 32 * config.row_warps * config.column_warps * teams(config);
+}
 constexpr int tile_strips(const UnpackMmaConfig& config) { return config.row_warps * config.warp_strips; }
 constexpr int tile_rows(const UnpackMmaConfig& config) { return packed_strip_rows() * tile_strips(config); }
 constexpr int tile_columns(const UnpackMmaConfig& config) { return config.column_warps * config.warp_columns; }
@@ -133,48 +143,60 @@ constexpr int terms(const UnpackMmaConfig& config) { return packed_pair_words(co
 /// f32 sums of one kind that a lane has.
 constexpr int lane_sums(const UnpackMmaConfig& config) { return config.warp_strips * config.warp_columns / 2; }
 
-/// Whether products with a low term are kept out of the sums of a k block until these are complete. Next to a sum of high terms
-/// more of them would be cut off than `accurate` allows where all elements are alike: three quarters of it after one k block.
+/// Whether products with a low term are kept out of the sums of a k block until these are complete. Next to a sum of
+/// high terms more of them would be cut off than `accurate` allows where all elements are alike: three quarters of it
+/// after one k block.
 constexpr bool keeps_low_products_apart(const UnpackMmaConfig& config) { return config.mode == PackedMode::f16x3; }
 
-/// Whether they have sums of their own. Where registers are too few they are summed first, and strips are unpacked twice.
-constexpr bool has_low_sums(const UnpackMmaConfig& config) { return keeps_low_products_apart(config) && lane_sums(config) <= 32; }
+/// Whether they have sums of their own. Where registers are too few they are summed first, and strips are unpacked
+/// twice.
+constexpr bool has_low_sums(const UnpackMmaConfig& config) {
+  return keeps_low_products_apart(config) && lane_sums(config) <= 32;
+}
 
 /// Whether the blocks split B themselves.
 constexpr bool splits_dense(const UnpackMmaConfig& config) { return terms(config) == 2 && !config.prepare_dense; }
 
-/// Whether B lies in shared memory with k running along its lines, as its fragments are then read: a column-major B, and what
-/// the block splits itself.
+/// Whether B lies in shared memory with k running along its lines, as its fragments are then read: a column-major B,
+/// and what the block splits itself.
 constexpr bool stages_columns(const UnpackMmaTraits& traits, const UnpackMmaConfig& config) {
   return splits_dense(config) || (!config.prepare_dense && traits.dense_layout == Layout::column_major);
 }
 
 /// Bytes of one 16-bit term of B's tile for a k block.
-constexpr int dense_term_bytes(const UnpackMmaConfig& config) { return packed_strip_columns() * tile_columns(config) * 2; }
+constexpr int dense_term_bytes(const UnpackMmaConfig& config) {
+  return packed_strip_columns() * tile_columns(config) * 2;
+}
 
 /// Bytes of B in one stage: its 16-bit terms, or the f32 that the block will split.
 constexpr int dense_stage_bytes(const UnpackMmaConfig& config) { return dense_term_bytes(config) * terms(config); }
 
 /// Room for the strips of a tile's k block, in units of 16 bytes.
 constexpr int strip_stage_units(const UnpackMmaConfig& config) {
-  return tile_strips(config) * static_cast<int>(packed_strip_units(PackedGrain::pair, static_cast<unsigned>(config.strip_pairs), terms(config)));
+  return tile_strips(config) * static_cast<int>(packed_strip_units(
+                                   PackedGrain::pair, static_cast<unsigned>(config.strip_pairs), terms(config)));
 }
 
 /// Scales of B's columns of one k block.
-constexpr int column_scale_bytes(const UnpackMmaConfig& config) { return packed_scales_rows(config.mode) ? 4 * tile_columns(config) : 0; }
+constexpr int column_scale_bytes(const UnpackMmaConfig& config) {
+  return packed_scales_rows(config.mode) ? 4 * tile_columns(config) : 0;
+}
 
 /// Whether the strips of a stage arrive at a barrier of it.
 constexpr bool copies_in_bulk(const UnpackMmaConfig& config) { return config.bulk_strips; }
 
 /// Those barriers, one for each stage of each team. They come after all that the teams' sums may overwrite.
-constexpr int strip_barriers(const UnpackMmaConfig& config) { return copies_in_bulk(config) ? teams(config) * config.stages : 0; }
+constexpr int strip_barriers(const UnpackMmaConfig& config) {
+  return copies_in_bulk(config) ? teams(config) * config.stages : 0;
+}
 
 /// Buffers of what the block splits: one is filled while the other is multiplied.
 consteval int split_buffers() { return 2; }
 
 /// Shared memory of a team.
 constexpr int team_shared_bytes(const UnpackMmaConfig& config) {
-  const int split = splits_dense(config) ? split_buffers() * (dense_stage_bytes(config) + column_scale_bytes(config)) : 0;
+  const int split =
+      splits_dense(config) ? split_buffers() * (dense_stage_bytes(config) + column_scale_bytes(config)) : 0;
   const int scales = splits_dense(config) ? 0 : config.stages * column_scale_bytes(config);
   return (strip_ring_bytes(config) + split + scales + 127) / 128 * 128;
 }
@@ -185,23 +207,30 @@ constexpr int shared_bytes(const UnpackMmaTraits&, const UnpackMmaConfig& config
 }
 
 /// What the teams' sums take of it at the end.
-constexpr int team_sums_bytes(const UnpackMmaConfig& config) { return teams(config) == 1 ? 0 : threads(config) * 4 * lane_sums(config); }
+constexpr int team_sums_bytes(const UnpackMmaConfig& config) {
+  return teams(config) == 1 ? 0 : threads(config) * 4 * lane_sums(config);
+}
 
 constexpr void kernel_rules(RuleCheck& rule, const UnpackMmaTraits& t, const UnpackMmaConfig& c) {
   warp_tile_rules(rule, c);
-  rule("a block has a power of two of 1 to 32 warps", [&] { return is_power_of_two(c.k_warps, 1, 32) && threads(c) <= 1024; });
+  rule("a block has a power of two of 1 to 32 warps",
+       [&] { return is_power_of_two(c.k_warps, 1, 32) && threads(c) <= 1024; });
   rule("k_warps of several have the same strips and columns: row_warps and column_warps are 1",
        [&] { return c.k_warps == 1 || (c.row_warps == 1 && c.column_warps == 1); });
-  rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3 or bf16x3 for f32", [&] { return packed_mode_serves(c.mode, t.element); });
+  rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3 or bf16x3 for f32",
+       [&] { return packed_mode_serves(c.mode, t.element); });
   rule("only f32 is prepared", [&] { return !c.prepare_dense || terms(c) == 2; });
-  rule("stages is 2 to 8, and at least 3 where blocks split B", [&] { return within(c.stages, splits_dense(c) ? 3 : 2, 8); });
-  rule("strip_pairs is a multiple of 4 up to 512", [&] { return within(c.strip_pairs, 4, packed_most_pairs()) && c.strip_pairs % 4 == 0; });
+  rule("stages is 2 to 8, and at least 3 where blocks split B",
+       [&] { return within(c.stages, splits_dense(c) ? 3 : 2, 8); });
+  rule("strip_pairs is a multiple of 4 up to 512",
+       [&] { return within(c.strip_pairs, 4, packed_most_pairs()) && c.strip_pairs % 4 == 0; });
   rule("stream_strips is for strips that come in bulk", [&] { return !c.stream_strips || c.bulk_strips; });
   rule("promotion_blocks is 0 to 1024, and 1 where each k block has scales of its own",
        [&] { return within(c.promotion_blocks, 0, 1024) && (!packed_scales_rows(c.mode) || c.promotion_blocks == 1); });
   rule("a line of B has no more chunks than the threads that copy it",
        [&] { return c.prepare_dense || dense_line_chunks(t, c) <= threads(c) / teams(c); });
-  rule("the sums of k_warps fit in the place of the stages", [&] { return team_sums_bytes(c) <= teams(c) * team_shared_bytes(c); });
+  rule("the sums of k_warps fit in the place of the stages",
+       [&] { return team_sums_bytes(c) <= teams(c) * team_shared_bytes(c); });
 }
 
 }  // namespace vostok

@@ -30,8 +30,8 @@ struct UnpackSumConfig {
   bool certify = false;  ///< sums that are not finite are made again (spmm/sums_again.h)
 };
 
-/// Sums of slices of k, as fragments: of each product and slice, of 16 rows after 16 rows and eight columns after eight columns, 32
-/// lanes of four sums (parts/mma.h). Tiles reach past C: so do these.
+/// Sums of slices of k, as fragments: of each product and slice, of 16 rows after 16 rows and eight columns after eight
+/// columns, 32 lanes of four sums (parts/mma.h). Tiles reach past C: so do these.
 struct PartialSums {
   float* at;
   long long row_strips;

@@ -26,8 +26,10 @@ struct UnpackWgmmaTraits {
   Scale scale = Scale::one;
   bool residual = false;
   bool accumulate = false;
-  int dense_vector = 1;             ///< columns of B that lie side by side and are loaded at once; asked for where the grain leaves nonzeros over
-  bool long_sums = false;           ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see long_sum_blocks()
+  int dense_vector =
+      1;  ///< columns of B that lie side by side and are loaded at once; asked for where the grain leaves nonzeros over
+  bool long_sums = false;  ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see
+                           ///< long_sum_blocks()
   Dtype bias_element = Dtype::f32;  ///< of the bias
 };
 
@@ -37,24 +39,33 @@ consteval int long_sum_blocks() { return 64; }
 /// The tunables.
 struct UnpackWgmmaConfig {
   PackedMode mode = PackedMode::f16x3;
-  PackedGrain grain = PackedGrain::pair;  ///< four: half the multiplications, by a 2:4 sparse A; what that leaves over, in f32 beside them
+  PackedGrain grain = PackedGrain::pair;  ///< four: half the multiplications, by a 2:4 sparse A; what that leaves over,
+                                          ///< in f32 beside them
   int warpgroups = 2;                     ///< that multiply, 64 rows each; of every group
-  int k_groups = 1;                       ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
-  int tile_columns = 64;                  ///< columns of B and C of a block
-  int stages = 4;                         ///< k blocks whose operands are in shared memory or on their way there
-  int strip_pairs = 512;       ///< pairs for which a stage has room, for each strip of the tile; what does not fit is unpacked from global memory
-  bool overlap = true;         ///< a k block is unpacked while the one before is multiplied: twice the registers for A
-  int promotion_blocks = 1;    ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
-  int k_split = 1;             ///< slices of k, each of a block of its own
-  bool prepare_dense = true;   ///< a launch before cuts B into tiles (split_dense); else it is taken from where it lies, and f32 split by the block
-  int producer_warps = 1;      ///< that copy, and split an f32 B that no launch prepares; four and more give registers to the others
+  int k_groups =
+      1;  ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
+  int tile_columns = 64;  ///< columns of B and C of a block
+  int stages = 4;         ///< k blocks whose operands are in shared memory or on their way there
+  int strip_pairs = 512;  ///< pairs for which a stage has room, for each strip of the tile; what does not fit is
+                          ///< unpacked from global memory
+  bool overlap = true;    ///< a k block is unpacked while the one before is multiplied: twice the registers for A
+  int promotion_blocks =
+      1;            ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
+  int k_split = 1;  ///< slices of k, each of a block of its own
+  bool prepare_dense = true;  ///< a launch before cuts B into tiles (split_dense); else it is taken from where it lies,
+                              ///< and f32 split by the block
+  int producer_warps =
+      1;  ///< that copy, and split an f32 B that no launch prepares; four and more give registers to the others
   int raster_rows = 8;         ///< row tiles that are walked before the next column tile
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
   bool tensor_copies = false;  ///< B is copied from where it lies by the copy engine (a tensor map), not by threads
-  bool cluster_sums = false;   ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
-  bool stream_strips = false;  ///< strips are read as data that will not be read soon: weights that L2 cannot hold until the next call
-  bool certify = false;        ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again (spmm/sums_again.h)
+  bool cluster_sums =
+      false;  ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
+  bool stream_strips =
+      false;  ///< strips are read as data that will not be read soon: weights that L2 cannot hold until the next call
+  bool certify = false;  ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again
+                         ///< (spmm/sums_again.h)
 
   friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
 };
@@ -145,28 +156,40 @@ constexpr int terms(const UnpackWgmmaConfig& config) { return packed_pair_words(
 
 /// Whether strips hold two of every four columns, and leave nonzeros over.
 /// Whether sums are certified against what splitting B loses (spmm/column_losses.h).
-constexpr bool certifies_splits(const UnpackWgmmaConfig& config) { return config.certify && packed_scales_rows(config.mode); }
+constexpr bool certifies_splits(const UnpackWgmmaConfig& config) {
+  return config.certify && packed_scales_rows(config.mode);
+}
 
 constexpr StripsKind strips_kind(const UnpackWgmmaTraits&, const UnpackWgmmaConfig& config) {
   return {config.mode, config.grain, false, certifies_splits(config)};
 }
 constexpr bool takes_fours(const UnpackWgmmaConfig& config) { return config.grain == PackedGrain::four; }
 /// Registers of a strip's fragments.
-constexpr int fragment_registers(const UnpackWgmmaConfig& config) { return takes_fours(config) ? 8 * terms(config) + 1 : 16 * terms(config); }
+constexpr int fragment_registers(const UnpackWgmmaConfig& config) {
+  return takes_fours(config) ? 8 * terms(config) + 1 : 16 * terms(config);
+}
 
 /// Columns of a tile that a lane has of what is left over, side by side; lanes past the last column have none.
-constexpr int left_lane_columns(const UnpackWgmmaConfig& config) { return config.tile_columns > 32 ? config.tile_columns / 32 : 1; }
+constexpr int left_lane_columns(const UnpackWgmmaConfig& config) {
+  return config.tile_columns > 32 ? config.tile_columns / 32 : 1;
+}
 /// Shared memory of a warp that multiplies for a row of it.
-constexpr int left_scratch_bytes(const UnpackWgmmaConfig& config) { return takes_fours(config) ? 4 * config.tile_columns : 0; }
+constexpr int left_scratch_bytes(const UnpackWgmmaConfig& config) {
+  return takes_fours(config) ? 4 * config.tile_columns : 0;
+}
 
 /// Columns of a prepared tile of B.
-constexpr int prepared_columns(const UnpackWgmmaConfig& config) { return terms(config) == 2 && config.tile_columns <= 32 ? 32 : 64; }
+constexpr int prepared_columns(const UnpackWgmmaConfig& config) {
+  return terms(config) == 2 && config.tile_columns <= 32 ? 32 : 64;
+}
 
 /// Whether the block splits an f32 B into its terms.
 constexpr bool splits_dense(const UnpackWgmmaConfig& config) { return !config.prepare_dense && terms(config) == 2; }
 
 /// Whether threads copy B, by cp.async, and not the copy engine.
-constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) { return !config.prepare_dense && !config.tensor_copies && !splits_dense(config); }
+constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) {
+  return !config.prepare_dense && !config.tensor_copies && !splits_dense(config);
+}
 
 /// Columns that a warp splits at a time, of one k block.
 consteval int split_unit_columns() { return 32; }
@@ -178,7 +201,9 @@ constexpr int split_block_step(const UnpackWgmmaConfig& config) {
 }
 
 /// k blocks whose columns of B have one scale: those between two promotions.
-constexpr int scale_blocks(const UnpackWgmmaConfig& config) { return packed_scales_rows(config.mode) ? config.promotion_blocks : 1; }
+constexpr int scale_blocks(const UnpackWgmmaConfig& config) {
+  return packed_scales_rows(config.mode) ? config.promotion_blocks : 1;
+}
 
 /// Whether k runs along the lines of B in shared memory: where it does in a B that was not prepared.
 constexpr bool lines_along_k(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
@@ -186,11 +211,14 @@ constexpr bool lines_along_k(const UnpackWgmmaTraits& traits, const UnpackWgmmaC
 }
 
 /// Planes of 64 columns, or of fewer, side by side in a stage of B whose lines run along the columns.
-constexpr int dense_groups(const UnpackWgmmaConfig& config) { return config.tile_columns < 64 ? 1 : config.tile_columns / 64; }
+constexpr int dense_groups(const UnpackWgmmaConfig& config) {
+  return config.tile_columns < 64 ? 1 : config.tile_columns / 64;
+}
 
 /// Bytes of one such plane, and of its low parts.
 constexpr int dense_group_bytes(const UnpackWgmmaConfig& config) {
-  return config.prepare_dense || splits_dense(config) ? split_tile_bytes(config.mode, prepared_columns(config)) : split_plane_bytes();
+  return config.prepare_dense || splits_dense(config) ? split_tile_bytes(config.mode, prepared_columns(config))
+                                                      : split_plane_bytes();
 }
 
 /// Bytes of B in one stage, a multiple of 1024.
@@ -201,11 +229,14 @@ constexpr int dense_stage_bytes(const UnpackWgmmaTraits& traits, const UnpackWgm
 
 /// From an element's high part to its low part in a stage.
 constexpr int dense_low_part(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return lines_along_k(traits, config) ? config.tile_columns * split_line_bytes() : split_low_part(prepared_columns(config));
+  return lines_along_k(traits, config) ? config.tile_columns * split_line_bytes()
+                                       : split_low_part(prepared_columns(config));
 }
 
 /// Scales of B's columns of one k block.
-constexpr int column_scale_bytes(const UnpackWgmmaConfig& config) { return packed_scales_rows(config.mode) ? 4 * config.tile_columns : 0; }
+constexpr int column_scale_bytes(const UnpackWgmmaConfig& config) {
+  return packed_scales_rows(config.mode) ? 4 * config.tile_columns : 0;
+}
 
 /// Room for the strips of a tile's k block.
 constexpr int strip_stage_bytes(const UnpackWgmmaConfig& config) {
@@ -228,14 +259,20 @@ constexpr TileParts tile_parts(const UnpackWgmmaConfig& config) {
           .group_warps = group_warps(config)};
 }
 
-constexpr int ring_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) { return config.stages * stage_bytes(traits, config); }
-
-/// Dynamic shared memory of a block: stages, rows of what is left over, two barriers for each stage, and that of a cluster's sums.
-constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return ring_bytes(traits, config) + consumer_warps(config) * left_scratch_bytes(config) + config.stages * 16 + tile_parts(config).barrier_bytes();
+constexpr int ring_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return config.stages * stage_bytes(traits, config);
 }
 
-constexpr int launch_registers(const UnpackWgmmaConfig& config) { return launched_registers(threads(config), config.min_blocks); }
+/// Dynamic shared memory of a block: stages, rows of what is left over, two barriers for each stage, and that of a
+/// cluster's sums.
+constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return ring_bytes(traits, config) + consumer_warps(config) * left_scratch_bytes(config) + config.stages * 16 +
+         tile_parts(config).barrier_bytes();
+}
+
+constexpr int launch_registers(const UnpackWgmmaConfig& config) {
+  return launched_registers(threads(config), config.min_blocks);
+}
 
 /// Registers of a thread that splits B.
 consteval int splitting_registers() { return 104; }
@@ -249,12 +286,14 @@ constexpr int kept_registers(const UnpackWgmmaConfig& config) {
   return copies_by_threads(config) ? 40 : 24;
 }
 constexpr int gained_registers(const UnpackWgmmaConfig& config) {
-  return shared_out_registers(launch_registers(config), consumer_warps(config) / 4, kept_registers(config), config.producer_warps / 4);
+  return shared_out_registers(launch_registers(config), consumer_warps(config) / 4, kept_registers(config),
+                              config.producer_warps / 4);
 }
 
 /// Registers of a thread that multiplies, besides those of sums and totals.
 constexpr int registers_beside_sums(const UnpackWgmmaConfig& config) {
-  const int own = exchanges_registers(config) ? gained_registers(config) : registers_each(threads(config), config.min_blocks);
+  const int own =
+      exchanges_registers(config) ? gained_registers(config) : registers_each(threads(config), config.min_blocks);
   return own - config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
 }
 
@@ -264,9 +303,12 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
   rule("k_groups is 1, 2 or 4, and all groups together have 4 warpgroups at most",
        [&] { return is_power_of_two(c.k_groups, 1, 4) && (c.k_groups == 1 || c.warpgroups * c.k_groups <= 4); });
   rule("tile_columns is a power of two from 8 to 256", [&] { return is_power_of_two(c.tile_columns, 8, 256); });
-  rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3 or bf16x3 for f32", [&] { return packed_mode_serves(c.mode, t.element); });
-  rule("an f32 B is split by threads: tensor_copies takes 16-bit elements", [&] { return !c.tensor_copies || terms(c) == 1; });
-  rule("tensor_copies takes B from where it lies: prepare_dense is false", [&] { return !c.tensor_copies || !c.prepare_dense; });
+  rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3 or bf16x3 for f32",
+       [&] { return packed_mode_serves(c.mode, t.element); });
+  rule("an f32 B is split by threads: tensor_copies takes 16-bit elements",
+       [&] { return !c.tensor_copies || terms(c) == 1; });
+  rule("tensor_copies takes B from where it lies: prepare_dense is false",
+       [&] { return !c.tensor_copies || !c.prepare_dense; });
   rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
   // Parities tell two rounds of a stage apart. A group that comes to a stage must have been there in the round before:
   // copies that were queued in order need not arrive in order.
@@ -276,24 +318,29 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
        [&] { return within(c.strip_pairs, 16, packed_most(c.grain)) && c.strip_pairs % 4 == 0; });
   rule("promotion_blocks is 0 to 1024; where columns have scales 1, or 2 with one of k_groups and prepare_dense", [&] {
     const bool shares_scales = c.promotion_blocks == 2 && c.k_groups == 1 && c.prepare_dense;
-    return within(c.promotion_blocks, 0, 1024) && (!packed_scales_rows(c.mode) || c.promotion_blocks == 1 || shares_scales);
+    return within(c.promotion_blocks, 0, 1024) &&
+           (!packed_scales_rows(c.mode) || c.promotion_blocks == 1 || shares_scales);
   });
-  rule("raster_rows is 1 to 65536, and min_blocks 1 to 16", [&] { return within(c.raster_rows, 1, 65536) && within(c.min_blocks, 1, 16); });
+  rule("raster_rows is 1 to 65536, and min_blocks 1 to 16",
+       [&] { return within(c.raster_rows, 1, 65536) && within(c.min_blocks, 1, 16); });
   rule("producer_warps is 4 where warpgroups exchange registers, else 1 or 4; 4 or 8 where they split B", [&] {
     if (splits_dense(c)) return c.producer_warps == 4 || c.producer_warps == 8;
     return c.producer_warps == 4 || (c.producer_warps == 1 && consumer_warps(c) <= 4);
   });
-  rule("an f32 B is split in tiles of 32 columns and more", [&] { return !splits_dense(c) || c.tile_columns >= split_unit_columns(); });
+  rule("an f32 B is split in tiles of 32 columns and more",
+       [&] { return !splits_dense(c) || c.tile_columns >= split_unit_columns(); });
   rule("warps that split B in turns of several k blocks have stages of their own: a multiple of those",
        [&] { return !splits_dense(c) || c.stages % split_block_step(c) == 0; });
-  rule("threads that split B have the registers that they take", [&] { return !splits_dense(c) || launch_registers(c) >= splitting_registers(); });
+  rule("threads that split B have the registers that they take",
+       [&] { return !splits_dense(c) || launch_registers(c) >= splitting_registers(); });
 }
 
 /// Rules of how the k of a tile is cut.
 constexpr void slicing_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const UnpackWgmmaConfig& c) {
   rule("k_split is 1 to 1024", [&] { return within(c.k_split, 1, 1024); });
   cluster_rule(rule, c);
-  rule("the sums of k_groups, or of a cluster's slices, fit in the place of the stages", [&] { return tile_parts(c).bytes() <= ring_bytes(t, c); });
+  rule("the sums of k_groups, or of a cluster's slices, fit in the place of the stages",
+       [&] { return tile_parts(c).bytes() <= ring_bytes(t, c); });
   rule("sums are set aside where columns have scales", [&] { return !t.long_sums || packed_scales_rows(c.mode); });
 }
 

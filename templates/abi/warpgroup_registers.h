@@ -1,4 +1,5 @@
-// Registers of blocks whose warpgroups exchange them (parts/register_pool.h): those that copy give most of theirs to those that multiply.
+// Registers of blocks whose warpgroups exchange them (parts/register_pool.h): those that copy give most of theirs to
+// those that multiply.
 #pragma once
 
 namespace vostok {
@@ -13,7 +14,9 @@ constexpr int registers_each(int threads, int min_blocks) {
 }
 
 /// As a kernel is launched whose warpgroups may exchange them: they are given out to four warps at a time.
-constexpr int launched_registers(int threads, int min_blocks) { return registers_each((threads + 127) / 128 * 128, min_blocks); }
+constexpr int launched_registers(int threads, int min_blocks) {
+  return registers_each((threads + 127) / 128 * 128, min_blocks);
+}
 
 /// What each of `warpgroups` has once `givers` more keep only `kept` of their own.
 constexpr int shared_out_registers(int launched, int warpgroups, int kept, int givers = 1) {

@@ -1,5 +1,5 @@
-// wgmma_sample, an SDDMM on Hopper's tensor cores (wgmma, sm_90a): what host and kernel share. Traits, operands and lists of tiles are those
-// of tensor_sample.
+// wgmma_sample, an SDDMM on Hopper's tensor cores (wgmma, sm_90a): what host and kernel share. Traits, operands and
+// lists of tiles are those of tensor_sample.
 #pragma once
 
 #include "abi/tensor_sample.h"
@@ -10,14 +10,16 @@ namespace vostok {
 /// The tunables.
 struct WgmmaSampleConfig {
   PackedMode mode = PackedMode::f16x3;
-  int warpgroups = 3;       ///< that multiply, 64 rows each
-  int tile_columns = 128;   ///< of a tile: rows of B
-  int stages = 3;           ///< n blocks of tiles that are in shared memory or on their way there
-  bool takes_turns = true;  ///< one warpgroup multiplies after the other: then one gathers what it has while others multiply
-  int waves = 1;            ///< times that blocks fill the device, each with its share of the tiles; 0: a block for each tile
-  int list_room = 1024;     ///< entries of a tile's list that shared memory has room for; others are read where they are used
-  int n_split = 1;          ///< parts of n that different blocks sum; another kernel adds them in order
-  int min_blocks = 1;       ///< blocks per multiprocessor that registers must allow
+  int warpgroups = 3;      ///< that multiply, 64 rows each
+  int tile_columns = 128;  ///< of a tile: rows of B
+  int stages = 3;          ///< n blocks of tiles that are in shared memory or on their way there
+  bool takes_turns =
+      true;       ///< one warpgroup multiplies after the other: then one gathers what it has while others multiply
+  int waves = 1;  ///< times that blocks fill the device, each with its share of the tiles; 0: a block for each tile
+  int list_room =
+      1024;         ///< entries of a tile's list that shared memory has room for; others are read where they are used
+  int n_split = 1;  ///< parts of n that different blocks sum; another kernel adds them in order
+  int min_blocks = 1;  ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;
   bool certify = false;  ///< of f32: sums that the split may have spoilt are made again (sddmm/sample_certificate.h)
 
@@ -47,7 +49,8 @@ constexpr void fields(S& config, Visit&& visit) {
 consteval int warpgroup_rows() { return 64; }
 
 constexpr int consumer_warps(const WgmmaSampleConfig& config) { return 4 * config.warpgroups; }
-/// One more warp copies and one searches the lists. They come with two that do nothing: registers are given out to four warps at a time.
+/// One more warp copies and one searches the lists. They come with two that do nothing: registers are given out to four
+/// warps at a time.
 constexpr int threads(const WgmmaSampleConfig& config) { return 32 * (consumer_warps(config) + 4); }
 constexpr bool exchanges_registers(const WgmmaSampleConfig& config) { return config.warpgroups > 1; }
 
@@ -55,12 +58,14 @@ constexpr int tile_rows(const WgmmaSampleConfig& config) { return warpgroup_rows
 constexpr int tile_columns(const WgmmaSampleConfig& config) { return config.tile_columns; }
 constexpr TileShape tile_shape(const WgmmaSampleConfig& config) { return {tile_rows(config), tile_columns(config)}; }
 
-/// Where n is one block A's tile stays in registers while tiles of B go by, and sums stay in the tensor cores; else A comes along with B, and
-/// sums are taken out after every block.
+/// Where n is one block A's tile stays in registers while tiles of B go by, and sums stay in the tensor cores; else A
+/// comes along with B, and sums are taken out after every block.
 constexpr bool keeps_lhs(const TensorSampleTraits& traits) { return traits.one_block; }
 
 /// Bytes of an n block of a tile's rows of A, and of B.
-constexpr int lhs_block_bytes(const WgmmaSampleConfig& config) { return tile_rows(config) / sample_octet_rows() * sample_octet_bytes(config.mode); }
+constexpr int lhs_block_bytes(const WgmmaSampleConfig& config) {
+  return tile_rows(config) / sample_octet_rows() * sample_octet_bytes(config.mode);
+}
 constexpr int rhs_block_bytes(const WgmmaSampleConfig& config) {
   return tile_columns(config) / sample_octet_rows() * sample_octet_bytes(config.mode);
 }
@@ -71,19 +76,22 @@ constexpr int sample_stage_bytes(const TensorSampleTraits& traits, const WgmmaSa
 /// A tile's sums on their way to the output.
 constexpr int sums_bytes(const WgmmaSampleConfig& config) { return 4 * tile_rows(config) * tile_columns(config); }
 
-/// Rows that a warp multiplies and gathers, and where each strip of them begins in a tile's list, with the list's end: a multiple of 16 bytes.
+/// Rows that a warp multiplies and gathers, and where each strip of them begins in a tile's list, with the list's end:
+/// a multiple of 16 bytes.
 consteval int sample_strip_rows() { return 16; }
 constexpr int sample_strip_begins(const WgmmaSampleConfig& config) { return consumer_warps(config) + 1; }
-constexpr int strip_begins_bytes(const WgmmaSampleConfig& config) { return (4 * sample_strip_begins(config) + 15) / 16 * 16; }
+constexpr int strip_begins_bytes(const WgmmaSampleConfig& config) {
+  return (4 * sample_strip_begins(config) + 15) / 16 * 16;
+}
 
-/// Tiles of which what is known before their sums are (sddmm/tile_info.h) is in shared memory or on its way there. A tile's is still needed
-/// when the next one's products are queued.
+/// Tiles of which what is known before their sums are (sddmm/tile_info.h) is in shared memory or on its way there. A
+/// tile's is still needed when the next one's products are queued.
 constexpr int tile_infos(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return config.waves == 0 ? 1 : traits.one_block ? config.stages : 2;
 }
 
-/// A stage is full, or empty again; what is known of a tile has come, its strips were found, and neither is needed any more; and a warpgroup's
-/// turn has come.
+/// A stage is full, or empty again; what is known of a tile has come, its strips were found, and neither is needed any
+/// more; and a warpgroup's turn has come.
 constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return 2 * config.stages + 3 * tile_infos(traits, config) + config.warpgroups;
 }
@@ -92,16 +100,20 @@ constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampl
 constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return config.stages * sample_stage_bytes(traits, config) + sums_bytes(config) +
          tile_infos(traits, config) *
-             (tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits.element, config)) + strip_begins_bytes(config)) +
+             (tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits.element, config)) +
+              strip_begins_bytes(config)) +
          8 * sample_barriers(traits, config);
 }
 
-constexpr int launch_registers(const WgmmaSampleConfig& config) { return launched_registers(threads(config), config.min_blocks); }
+constexpr int launch_registers(const WgmmaSampleConfig& config) {
+  return launched_registers(threads(config), config.min_blocks);
+}
 /// What a copying or a searching thread keeps, and what a multiplying one then has.
 consteval int copying_registers() { return 24; }
 constexpr int gained_registers(const WgmmaSampleConfig& config) {
-  return exchanges_registers(config) ? shared_out_registers(launch_registers(config), config.warpgroups, copying_registers())
-                                     : launch_registers(config);
+  return exchanges_registers(config)
+             ? shared_out_registers(launch_registers(config), config.warpgroups, copying_registers())
+             : launch_registers(config);
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const TensorSampleTraits& t, const WgmmaSampleConfig& c) {

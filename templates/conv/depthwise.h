@@ -1,8 +1,8 @@
 // Depthwise convolution: every channel of an image with a filter of its own, bias and activation fused, sums in f32.
 //
-// A thread computes a tile of outputs. It walks down the input rows under its tile, takes each into registers by vector loads that
-// start at the boundary before its first window, and adds it to every output row whose windows cover it. Vectors lie wholly
-// inside an image or wholly outside, where they are zeros.
+// A thread computes a tile of outputs. It walks down the input rows under its tile, takes each into registers by vector
+// loads that start at the boundary before its first window, and adds it to every output row whose windows cover it.
+// Vectors lie wholly inside an image or wholly outside, where they are zeros.
 #pragma once
 
 #include "abi/depthwise.h"
@@ -31,7 +31,8 @@ struct DepthwiseTile {
     const Split<Index> line(static_cast<Index>(number), columns);
     const Split<Index> plane(line.quotient, rows);
     const auto channel = plane.quotient % static_cast<Index>(args.channels);
-    return {static_cast<long long>(plane.quotient), static_cast<long long>(channel), static_cast<long long>(plane.remainder) * F::config.tile_height,
+    return {static_cast<long long>(plane.quotient), static_cast<long long>(channel),
+            static_cast<long long>(plane.remainder) * F::config.tile_height,
             static_cast<long long>(line.remainder) * F::config.tile_width};
   }
 };
@@ -55,7 +56,8 @@ class DepthwiseSums {
   __device__ DepthwiseSums(const DepthwiseArgs& args, const DepthwiseTile& tile) : args_(args), tile_(tile) {
     const Stored* const filter = static_cast<const Stored*>(args.filters) + tile.channel * (kernel * kernel);
 #pragma unroll
-    for (int i = 0; i < kernel * kernel; ++i) weights_[i / kernel][i % kernel] = Convert::to_float(load_global(filter + i));
+    for (int i = 0; i < kernel * kernel; ++i)
+      weights_[i / kernel][i % kernel] = Convert::to_float(load_global(filter + i));
   }
 
   /// Adds input row `number` of those under the tile.
@@ -69,7 +71,8 @@ class DepthwiseSums {
 #pragma unroll
       for (int column = 0; column < config.tile_width; ++column)
 #pragma unroll
-        for (int i = 0; i < kernel; ++i) sums_[row][column] += weights_[filter_row][i] * inputs[shift + column * traits.stride + i];
+        for (int i = 0; i < kernel; ++i)
+          sums_[row][column] += weights_[filter_row][i] * inputs[shift + column * traits.stride + i];
     }
   }
 
@@ -86,7 +89,8 @@ class DepthwiseSums {
         if (tile_.column + first >= args_.output_width) break;
         OutputPacket packet;
 #pragma unroll
-        for (int i = 0; i < store_width; ++i) packet.at[i] = Convert::from_float(activated<traits.activation>(sums_[row][first + i] + bias));
+        for (int i = 0; i < store_width; ++i)
+          packet.at[i] = Convert::from_float(activated<traits.activation>(sums_[row][first + i] + bias));
         store_global<false>(reinterpret_cast<OutputPacket*>(line + first), packet);
       }
     }
@@ -97,12 +101,14 @@ class DepthwiseSums {
   __device__ void load_row(long long row, float (&inputs)[vectors * config.vector]) const {
     const bool inside = row >= 0 && row < args_.height;
     const long long first = tile_.column * traits.stride - args_.left - shift;
-    const Stored* const line = static_cast<const Stored*>(args_.input) + (tile_.plane * args_.height + row) * args_.width;
+    const Stored* const line =
+        static_cast<const Stored*>(args_.input) + (tile_.plane * args_.height + row) * args_.width;
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
       const long long column = first + v * config.vector;
       Packet packet{};
-      if (inside && column >= 0 && column < args_.width) packet = load_global(reinterpret_cast<const Packet*>(line + column));
+      if (inside && column >= 0 && column < args_.width)
+        packet = load_global(reinterpret_cast<const Packet*>(line + column));
 #pragma unroll
       for (int i = 0; i < config.vector; ++i) inputs[v * config.vector + i] = Convert::to_float(packet.at[i]);
     }
@@ -114,14 +120,18 @@ class DepthwiseSums {
   float sums_[config.tile_height][config.tile_width] = {};
 };
 
-/// Blocks that share a multiprocessor at least: 512 threads. Without a number the compiler saves registers until it spills.
-constexpr int least_resident_blocks(const DepthwiseConfig& config) { return config.block_threads < 512 ? 512 / config.block_threads : 1; }
+/// Blocks that share a multiprocessor at least: 512 threads. Without a number the compiler saves registers until it
+/// spills.
+constexpr int least_resident_blocks(const DepthwiseConfig& config) {
+  return config.block_threads < 512 ? 512 / config.block_threads : 1;
+}
 
 template <class F>
 __global__ void __launch_bounds__(F::config.block_threads, least_resident_blocks(F::config))
     depthwise_direct(const __grid_constant__ DepthwiseArgs args) {
   static_assert(keeps_rules<F>());
-  const auto tile = DepthwiseTile::of<F>(args, static_cast<unsigned long long>(blockIdx.x) * F::config.block_threads + threadIdx.x);
+  const auto tile =
+      DepthwiseTile::of<F>(args, static_cast<unsigned long long>(blockIdx.x) * F::config.block_threads + threadIdx.x);
   if (tile.plane >= args.planes) return;
   follow_previous_launch();
   DepthwiseSums<F> sums(args, tile);

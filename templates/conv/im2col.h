@@ -1,4 +1,5 @@
-// Image patches as the columns of a matrix: row (channel, filter row, filter column), column (output row, output column).
+// Image patches as the columns of a matrix: row (channel, filter row, filter column), column (output row, output
+// column).
 #pragma once
 
 #include "abi/fixed.h"
@@ -45,10 +46,12 @@ __global__ void __launch_bounds__(F::config.block_threads) im2col_gather(const _
   static_assert(keeps_rules<F>());
   follow_previous_launch();
   constexpr auto config = F::config;
-  constexpr unsigned long long block_vectors = static_cast<unsigned long long>(config.block_threads) * config.vectors_per_thread;
+  constexpr unsigned long long block_vectors =
+      static_cast<unsigned long long>(config.block_threads) * config.vectors_per_thread;
 #pragma unroll
   for (int v = 0; v < config.vectors_per_thread; ++v) {
-    const unsigned long long element = (blockIdx.x * block_vectors + v * config.block_threads + threadIdx.x) * config.vector;
+    const unsigned long long element =
+        (blockIdx.x * block_vectors + v * config.block_threads + threadIdx.x) * config.vector;
     if (element < static_cast<unsigned long long>(args.elements)) store_patch_vector<F>(args, element);
   }
 }

@@ -14,13 +14,15 @@ template <class F>
 struct TransposeTile {
   static_assert(F::traits.element_bytes == 2 || F::traits.element_bytes == 4, "elements have 2 or 4 bytes");
   static_assert(F::config.tile > 0 && F::config.tile % 32 == 0, "tile is a multiple of 32");
-  static_assert(F::config.threads % 32 == 0 && F::config.threads <= 1024, "a block has whole warps and at most 1024 threads");
+  static_assert(F::config.threads % 32 == 0 && F::config.threads <= 1024,
+                "a block has whole warps and at most 1024 threads");
   using Bits = typename detail::BitsOf<F::traits.element_bytes>::Type;
   static constexpr int padding = 4 / F::traits.element_bytes;
   Bits at[F::config.tile][F::config.tile + padding];
 };
 
-/// Calls visit(row, column) for the tile's elements below `rows` and `columns`; neighbouring lanes get neighbouring columns.
+/// Calls visit(row, column) for the tile's elements below `rows` and `columns`; neighbouring lanes get neighbouring
+/// columns.
 template <class F, class Visit>
 __device__ inline void visit_tile(long long rows, long long columns, Visit visit) {
   constexpr int tile = F::config.tile;
@@ -33,23 +35,30 @@ __device__ inline void visit_tile(long long rows, long long columns, Visit visit
 }
 
 template <class F>
-__device__ inline void transpose_tile(const DenseTransposeArgs& args, long long matrix, long long first_row, long long first_column) {
+__device__ inline void transpose_tile(const DenseTransposeArgs& args, long long matrix, long long first_row,
+                                      long long first_column) {
   using Tile = TransposeTile<F>;
   using Bits = typename Tile::Bits;
   static_assert(sizeof(Tile) == shared_bytes(F::traits, F::config), "shared_bytes differs from the layout");
   Tile& tile = dynamic_shared<Tile>();
-  const auto* source = static_cast<const Bits*>(args.source) + matrix * args.source_stride + first_row * args.source_leading + first_column;
-  auto* destination = static_cast<Bits*>(args.destination) + matrix * args.destination_stride + first_column * args.destination_leading + first_row;
+  const auto* source = static_cast<const Bits*>(args.source) + matrix * args.source_stride +
+                       first_row * args.source_leading + first_column;
+  auto* destination = static_cast<Bits*>(args.destination) + matrix * args.destination_stride +
+                      first_column * args.destination_leading + first_row;
   const long long rows = args.rows - first_row;
   const long long columns = args.columns - first_column;
-  visit_tile<F>(rows, columns, [&](int row, int column) { tile.at[row][column] = load_global(source + row * args.source_leading + column); });
+  visit_tile<F>(rows, columns, [&](int row, int column) {
+    tile.at[row][column] = load_global(source + row * args.source_leading + column);
+  });
   __syncthreads();
-  visit_tile<F>(columns, rows, [&](int row, int column) { destination[row * args.destination_leading + column] = tile.at[column][row]; });
+  visit_tile<F>(columns, rows, [&](int row, int column) {
+    destination[row * args.destination_leading + column] = tile.at[column][row];
+  });
   __syncthreads();
 }
 
-/// Tiles lie on the grid's x, from one to the next along a row; blocks go on to further tiles where the grid has fewer of them.
-/// Matrices lie on y, and on z past what y holds.
+/// Tiles lie on the grid's x, from one to the next along a row; blocks go on to further tiles where the grid has fewer
+/// of them. Matrices lie on y, and on z past what y holds.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) dense_transpose(const __grid_constant__ DenseTransposeArgs args) {
   constexpr int tile = F::config.tile;
@@ -58,7 +67,8 @@ __global__ void __launch_bounds__(F::config.threads) dense_transpose(const __gri
   follow_previous_launch();
   const long long tiles_across = (args.columns + tile - 1) / tile;
   const long long tiles = tiles_across * ((args.rows + tile - 1) / tile);
-  for (long long i = blockIdx.x; i < tiles; i += gridDim.x) transpose_tile<F>(args, matrix, i / tiles_across * tile, i % tiles_across * tile);
+  for (long long i = blockIdx.x; i < tiles; i += gridDim.x)
+    transpose_tile<F>(args, matrix, i / tiles_across * tile, i % tiles_across * tile);
 }
 
 }  // namespace vostok

@@ -14,16 +14,22 @@ __device__ inline void copy_async(SharedAddress shared, const void* global, int 
   static_assert(bytes == 4 || bytes == 8 || bytes == 16, "copy_async: one copy is 4, 8 or 16 bytes");
 #if defined(VOSTOK_EMULATOR)
   constexpr unsigned long long misaligned = bytes - 1;
-  if (((reinterpret_cast<unsigned long long>(shared.at) | reinterpret_cast<unsigned long long>(global)) & misaligned) != 0)
+  if (((reinterpret_cast<unsigned long long>(shared.at) | reinterpret_cast<unsigned long long>(global)) & misaligned) !=
+      0)
     ::vostok_emulator::fail("a copy_async is not aligned to its size");
-  if (source_bytes < 0 || source_bytes > bytes) ::vostok_emulator::fail("a copy_async reads less than nothing or more than its size");
-  const ::vostok_emulator::AsyncCopy copy = {const_cast<unsigned char*>(shared.at), static_cast<const unsigned char*>(global), bytes, source_bytes};
+  if (source_bytes < 0 || source_bytes > bytes)
+    ::vostok_emulator::fail("a copy_async reads less than nothing or more than its size");
+  const ::vostok_emulator::AsyncCopy copy = {const_cast<unsigned char*>(shared.at),
+                                             static_cast<const unsigned char*>(global), bytes, source_bytes};
   ::vostok_emulator::runtime->copy_later(::vostok_emulator::current, &copy);
 #else
   if constexpr (bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared.at), "l"(global), "r"(source_bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared.at), "l"(global), "r"(source_bytes)
+                 : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared.at), "l"(global), "n"(bytes), "r"(source_bytes) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared.at), "l"(global), "n"(bytes),
+                 "r"(source_bytes)
+                 : "memory");
   }
 #endif
 }
@@ -33,14 +39,17 @@ __device__ inline void copy_async(void* shared, const void* global, int source_b
   copy_async<bytes>(shared_address(shared), global, source_bytes);
 }
 
-/// Copies 16 bytes where they are `there`, and writes zeros where not: a predicate, where a number of bytes takes several instructions.
+/// Copies 16 bytes where they are `there`, and writes zeros where not: a predicate, where a number of bytes takes
+/// several instructions.
 __device__ inline void copy_async_if(bool there, SharedAddress shared, const void* global) {
 #if defined(VOSTOK_EMULATOR)
   copy_async<16>(shared, global, there ? 16 : 0);
 #else
-  asm volatile("{ .reg .pred absent; setp.eq.u32 absent, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, absent; }" ::"r"(shared.at), "l"(global),
-               "r"(static_cast<unsigned>(there))
-               : "memory");
+  asm volatile(
+      "{ .reg .pred absent; setp.eq.u32 absent, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, absent; }" ::"r"(
+          shared.at),
+      "l"(global), "r"(static_cast<unsigned>(there))
+      : "memory");
 #endif
 }
 

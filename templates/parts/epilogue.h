@@ -7,12 +7,14 @@
 
 namespace vostok {
 
-/// A NaN passes through every activation, as it does in float64 references. The forms chosen do not cancel far below zero.
+/// A NaN passes through every activation, as it does in float64 references. The forms chosen do not cancel far below
+/// zero.
 template <Activation activation>
 __device__ inline float activated(float x) {
   if constexpr (activation == Activation::relu) return x < 0.0F ? 0.0F : x;
   else if constexpr (activation == Activation::gelu) return 0.5F * x * erfcf(x * -0.707106781F);
-  else if constexpr (activation == Activation::gelu_tanh) return x / (1.0F + expf(-1.59576912F * (x + 0.044715F * x * x * x)));
+  else if constexpr (activation == Activation::gelu_tanh)
+    return x / (1.0F + expf(-1.59576912F * (x + 0.044715F * x * x * x)));
   else if constexpr (activation == Activation::silu) return x / (1.0F + expf(-x));
   else return x;
 }

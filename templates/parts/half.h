@@ -1,5 +1,5 @@
-// f16 and bf16, kept as their bits, from and to f32. A GPU converts by instruction; software does the same, bit for bit:
-// round to nearest even, subnormals kept, and every NaN becomes 0x7fff on the way down.
+// f16 and bf16, kept as their bits, from and to f32. A GPU converts by instruction; software does the same, bit for
+// bit: round to nearest even, subnormals kept, and every NaN becomes 0x7fff on the way down.
 #pragma once
 
 namespace vostok {
@@ -10,7 +10,8 @@ __device__ inline float software_f16_to_f32(unsigned short half) {
   const unsigned sign = (half & 0x8000U) << 16;
   const unsigned exponent = half >> 10 & 0x1fU;
   const unsigned mantissa = half & 0x3ffU;
-  if (exponent == 0) return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, static_cast<float>(mantissa) * 0x1p-24F) | sign);
+  if (exponent == 0)
+    return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, static_cast<float>(mantissa) * 0x1p-24F) | sign);
   if (exponent < 31) return __builtin_bit_cast(float, sign | (exponent + 112) << 23 | mantissa << 13);
   const unsigned quiet = mantissa == 0 ? 0 : 0x400000U;
   return __builtin_bit_cast(float, sign | 0x7f800000U | quiet | mantissa << 13);
@@ -69,7 +70,9 @@ __device__ inline unsigned short f32_to_f16(float value) {
 }
 
 /// A bf16 is the upper half of an f32.
-__device__ inline float bf16_to_f32(unsigned short bfloat) { return __builtin_bit_cast(float, static_cast<unsigned>(bfloat) << 16); }
+__device__ inline float bf16_to_f32(unsigned short bfloat) {
+  return __builtin_bit_cast(float, static_cast<unsigned>(bfloat) << 16);
+}
 
 __device__ inline unsigned short f32_to_bf16(float value) {
 #if !defined(VOSTOK_EMULATOR) && __CUDA_ARCH__ >= 800

@@ -1,8 +1,8 @@
 // Fragments of mma.sync from shared memory (ldmatrix, sm_75 and later): 8 x 8 matrices of 16-bit elements.
 //
 // Lane 8 i + r gives the address of row r of matrix i: 16 bytes, aligned to as many. Word i of lane l then holds two
-// elements of matrix i, the first in the lower half: (l / 4, 2 (l % 4)) and the next of its row; transposed, (2 (l % 4), l / 4)
-// and the next of its column (PTX ISA, "ldmatrix").
+// elements of matrix i, the first in the lower half: (l / 4, 2 (l % 4)) and the next of its row; transposed, (2 (l %
+// 4), l / 4) and the next of its column (PTX ISA, "ldmatrix").
 #pragma once
 
 #include "parts/shared_address.h"
@@ -15,7 +15,9 @@ namespace detail {
 
 template <bool transposed>
 inline unsigned emulated_matrix_word(const unsigned char* const (&rows)[8], unsigned lane) {
-  const auto element = [&](unsigned row, unsigned column) -> unsigned { return reinterpret_cast<const unsigned short*>(rows[row])[column]; };
+  const auto element = [&](unsigned row, unsigned column) -> unsigned {
+    return reinterpret_cast<const unsigned short*>(rows[row])[column];
+  };
   const unsigned major = lane / 4;
   const unsigned minor = lane % 4 * 2;
   if constexpr (transposed) return element(minor, major) | element(minor + 1, major) << 16;
@@ -26,7 +28,8 @@ inline unsigned emulated_matrix_word(const unsigned char* const (&rows)[8], unsi
 
 /// `count` matrices, 2 or 4; with 2, the addresses of lanes 16 and up are not looked at.
 template <bool transposed, int count>
-inline void load_matrices(unsigned (&words)[count], SharedAddress row, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+inline void load_matrices(unsigned (&words)[count], SharedAddress row, const char* file = __builtin_FILE(),
+                          int line = __builtin_LINE()) {
   static_assert(count == 2 || count == 4, "load_matrices: two or four matrices");
   const auto mine = reinterpret_cast<unsigned long long>(row.at);
   unsigned long long lanes[32];
@@ -56,8 +59,13 @@ __device__ inline void load_matrices(unsigned (&words)[count], SharedAddress row
                  : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                  : "r"(row.at));
   else if constexpr (transposed)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "r"(row.at));
-  else asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "r"(row.at));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(words[0]), "=r"(words[1])
+                 : "r"(row.at));
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(words[0]), "=r"(words[1])
+                 : "r"(row.at));
 }
 
 #endif

@@ -5,7 +5,8 @@
 
 namespace vostok {
 
-/// Element `j`, as f32, of neighbours that one load brought. The two bf16 of a word take an instruction each: a shift and a mask.
+/// Element `j`, as f32, of neighbours that one load brought. The two bf16 of a word take an instruction each: a shift
+/// and a mask.
 template <Dtype dtype, class Bits>
 __device__ inline float loaded_element(const Bits& bits, int j) {
   using Stored = typename Element<dtype>::Storage;

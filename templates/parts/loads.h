@@ -1,5 +1,5 @@
-// Loads and stores of global memory. Operands that are only read are never written while a kernel runs: loads of them go
-// through the read-only path, and the compiler may move them freely.
+// Loads and stores of global memory. Operands that are only read are never written while a kernel runs: loads of them
+// go through the read-only path, and the compiler may move them freely.
 #pragma once
 
 #include "parts/vector.h"
@@ -44,7 +44,9 @@ __device__ inline void stream_bits(Bits* memory, Bits bits) {
 
 __device__ inline Bits128 load_bits(const Bits128* memory) {
   Bits128 bits;
-  asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(bits.at[0]), "=r"(bits.at[1]), "=r"(bits.at[2]), "=r"(bits.at[3]) : "l"(memory));
+  asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(bits.at[0]), "=r"(bits.at[1]), "=r"(bits.at[2]), "=r"(bits.at[3])
+      : "l"(memory));
   return bits;
 }
 
@@ -66,7 +68,8 @@ __device__ inline unsigned short load_bits(const unsigned short* memory) {
   return bits;
 }
 
-// A compiler takes plain loads and stores of several words apart. These stay whole, in the order of the kernel's other accesses.
+// A compiler takes plain loads and stores of several words apart. These stay whole, in the order of the kernel's other
+// accesses.
 
 __device__ inline Bits128 load_own_bits(const Bits128* memory) {
   Bits128 bits;
@@ -89,7 +92,8 @@ __device__ inline Bits load_own_bits(const Bits* memory) {
 }
 
 __device__ inline void store_bits(Bits128* memory, Bits128 bits) {
-  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(memory), "r"(bits.at[0]), "r"(bits.at[1]), "r"(bits.at[2]), "r"(bits.at[3])
+  asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(memory), "r"(bits.at[0]), "r"(bits.at[1]),
+               "r"(bits.at[2]), "r"(bits.at[3])
                : "memory");
 }
 
@@ -103,14 +107,17 @@ __device__ inline void store_bits(Bits* memory, Bits bits) {
 }
 
 __device__ inline void stream_bits(Bits128* memory, Bits128 bits) {
-  asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(memory), "r"(bits.at[0]), "r"(bits.at[1]), "r"(bits.at[2]), "r"(bits.at[3]));
+  asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(memory), "r"(bits.at[0]), "r"(bits.at[1]),
+               "r"(bits.at[2]), "r"(bits.at[3]));
 }
 
 __device__ inline void stream_bits(Bits64* memory, Bits64 bits) {
   asm volatile("st.global.cs.v2.u32 [%0], {%1, %2};" ::"l"(memory), "r"(bits.at[0]), "r"(bits.at[1]));
 }
 
-__device__ inline void stream_bits(unsigned* memory, unsigned bits) { asm volatile("st.global.cs.u32 [%0], %1;" ::"l"(memory), "r"(bits)); }
+__device__ inline void stream_bits(unsigned* memory, unsigned bits) {
+  asm volatile("st.global.cs.u32 [%0], %1;" ::"l"(memory), "r"(bits));
+}
 
 __device__ inline void stream_bits(unsigned short* memory, unsigned short bits) {
   asm volatile("st.global.cs.u16 [%0], %1;" ::"l"(memory), "h"(bits));
@@ -118,9 +125,13 @@ __device__ inline void stream_bits(unsigned short* memory, unsigned short bits) 
 
 #endif
 
-__device__ inline Bits256 load_bits(const Bits256* memory) { return {load_bits(&memory->at[0]), load_bits(&memory->at[1])}; }
+__device__ inline Bits256 load_bits(const Bits256* memory) {
+  return {load_bits(&memory->at[0]), load_bits(&memory->at[1])};
+}
 
-__device__ inline Bits256 load_own_bits(const Bits256* memory) { return {load_own_bits(&memory->at[0]), load_own_bits(&memory->at[1])}; }
+__device__ inline Bits256 load_own_bits(const Bits256* memory) {
+  return {load_own_bits(&memory->at[0]), load_own_bits(&memory->at[1])};
+}
 
 __device__ inline void store_bits(Bits256* memory, Bits256 bits) {
   store_bits(&memory->at[0], bits.at[0]);
@@ -187,8 +198,8 @@ __device__ inline V load_once(const V* memory) {
 #endif
 }
 
-/// A load that stays where it is written. load_global may be moved: where its address is the same in every round of a loop, out of the
-/// loop, and then past the test that guards it.
+/// A load that stays where it is written. load_global may be moved: where its address is the same in every round of a
+/// loop, out of the loop, and then past the test that guards it.
 __device__ inline float load_in_place(const float* memory) {
 #if defined(VOSTOK_EMULATOR)
   return *memory;

@@ -5,7 +5,8 @@
 //   f16, bf16, k = 16, two elements a register, the lower k in the lower half:
 //   a[0]: row group, k 2 * member; a[1]: row group + 8; a[2], a[3]: as a[0], a[1] with k + 8
 //   b[0]: column group, k 2 * member; b[1]: k + 8
-//   tf32, k = 8: a[0]: row group, k member; a[1]: row group + 8; a[2], a[3]: k + 4; b[0]: column group, k member; b[1]: k + 4
+//   tf32, k = 8: a[0]: row group, k member; a[1]: row group + 8; a[2], a[3]: k + 4; b[0]: column group, k member; b[1]:
+//   k + 4
 #pragma once
 
 #include "parts/half.h"
@@ -19,8 +20,8 @@ namespace detail {
 // How a tensor core adds, after public studies (Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor
 // cores, 2021; Khattak, Mikaitis: Accurate Models of NVIDIA Tensor Cores, 2025), for sm_90: all products of the
 // instruction are exact, they and c are aligned to the largest exponent and cut (not rounded) after 2 bits below f32's
-// last, added exactly, and the sum is cut to f32. Older cores keep fewer bits and add 4 or 8 products at a time, so their
-// results may differ in the last bits.
+// last, added exactly, and the sum is cut to f32. Older cores keep fewer bits and add 4 or 8 products at a time, so
+// their results may differ in the last bits.
 consteval int extra_bits() { return 2; }
 
 struct Term {
@@ -36,7 +37,9 @@ inline int exponent_of(float value) {
 }
 
 /// 2^exponent, which is a normal number.
-inline double power_of_two(int exponent) { return __builtin_bit_cast(double, static_cast<unsigned long long>(exponent + 1023) << 52); }
+inline double power_of_two(int exponent) {
+  return __builtin_bit_cast(double, static_cast<unsigned long long>(exponent + 1023) << 52);
+}
 
 inline Term product(float a, float b) { return {static_cast<double>(a) * b, exponent_of(a) + exponent_of(b)}; }
 
@@ -44,7 +47,8 @@ inline Term product(float a, float b) { return {static_cast<double>(a) * b, expo
 inline float cut_to_f32(long long sum, int unit_exponent) {
   if (sum == 0) return 0.0F;
   const bool negative = sum < 0;
-  unsigned long long magnitude = negative ? 0 - static_cast<unsigned long long>(sum) : static_cast<unsigned long long>(sum);
+  unsigned long long magnitude =
+      negative ? 0 - static_cast<unsigned long long>(sum) : static_cast<unsigned long long>(sum);
   const int bits = 64 - __builtin_clzll(magnitude);
   // The unit of the result: 24 bits below the leading one, but not below the smallest subnormal.
   int drop = bits - 24;
@@ -93,7 +97,8 @@ struct Tf32Operand {
 };
 
 template <class Operand>
-inline void emulated_mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2], ::vostok_emulator::Place place) {
+inline void emulated_mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                         ::vostok_emulator::Place place) {
   constexpr int words = 3;
   constexpr int per_register = Operand::per_register;
   constexpr int depth = 8 * per_register;
@@ -104,7 +109,9 @@ inline void emulated_mma(float (&c)[4], const unsigned (&a)[4], const unsigned (
 
   const int group = static_cast<int>(::vostok_emulator::current->lane / 4);
   const int member = static_cast<int>(::vostok_emulator::current->lane % 4);
-  const auto word = [&](int lane, int index, int half) { return static_cast<unsigned>(lanes[lane * words + index] >> 32 * half); };
+  const auto word = [&](int lane, int index, int half) {
+    return static_cast<unsigned>(lanes[lane * words + index] >> 32 * half);
+  };
   float rows_of_a[2][depth];     // group, group + 8
   float columns_of_b[2][depth];  // 2 * member and the next
   for (int i = 0; i < 2; ++i)
@@ -112,16 +119,18 @@ inline void emulated_mma(float (&c)[4], const unsigned (&a)[4], const unsigned (
       const int within = k % (4 * per_register);  // of this half of k
       const int half = k / (4 * per_register);
       rows_of_a[i][k] = Operand::element(word(4 * group + within / per_register, half, i), within % per_register);
-      columns_of_b[i][k] = Operand::element(word(4 * (2 * member + i) + within / per_register, 2, half), within % per_register);
+      columns_of_b[i][k] =
+          Operand::element(word(4 * (2 * member + i) + within / per_register, 2, half), within % per_register);
     }
   for (int i = 0; i < 4; ++i) c[i] = accumulate(rows_of_a[i / 2], columns_of_b[i % 2], c[i]);
 }
 
 }  // namespace detail
 
-#define VOSTOK_MMA(name, operand, instruction)                                                                                                     \
-  inline void name(float(&c)[4], const unsigned(&a)[4], const unsigned(&b)[2], const char* file = __builtin_FILE(), int line = __builtin_LINE()) { \
-    detail::emulated_mma<detail::operand>(c, a, b, {file, line});                                                                                  \
+#define VOSTOK_MMA(name, operand, instruction)                                                                      \
+  inline void name(float(&c)[4], const unsigned(&a)[4], const unsigned(&b)[2], const char* file = __builtin_FILE(), \
+                   int line = __builtin_LINE()) {                                                                   \
+    detail::emulated_mma<detail::operand>(c, a, b, {file, line});                                                   \
   }
 
 #else

@@ -6,8 +6,8 @@
 
 namespace vostok {
 
-/// What is computed from a register after this is computed after this: it is not moved out of a loop, where it would take registers of
-/// its own as long as the loop runs. No instruction.
+/// What is computed from a register after this is computed after this: it is not moved out of a loop, where it would
+/// take registers of its own as long as the loop runs. No instruction.
 __device__ inline void make_opaque(unsigned& bits) {
 #if !defined(VOSTOK_EMULATOR)
   asm volatile("" : "+r"(bits));
@@ -20,7 +20,8 @@ __device__ inline void make_opaque(unsigned short& bits) {
 #endif
 }
 
-/// An address that stays in a register: the compiler would make it anew wherever it is used, from special registers and constants.
+/// An address that stays in a register: the compiler would make it anew wherever it is used, from special registers and
+/// constants.
 __device__ inline void make_opaque(const unsigned char*& address) {
 #if !defined(VOSTOK_EMULATOR)
   asm volatile("" : "+l"(address));

@@ -1,4 +1,5 @@
-// Loads and stores that stay where they stand: before the wait that hides them, or behind the barrier that what they read came through. PTX only.
+// Loads and stores that stay where they stand: before the wait that hides them, or behind the barrier that what they
+// read came through. PTX only.
 #pragma once
 
 #include "parts/vector.h"
@@ -23,7 +24,9 @@ __device__ inline Vector<float, 2> load_shared_pair(unsigned shared) {
 }
 
 /// A float on its way there.
-__device__ inline void store_shared(unsigned shared, float value) { asm volatile("st.shared.f32 [%0], %1;" ::"r"(shared), "f"(value) : "memory"); }
+__device__ inline void store_shared(unsigned shared, float value) {
+  asm volatile("st.shared.f32 [%0], %1;" ::"r"(shared), "f"(value) : "memory");
+}
 
 /// Two words on their way there.
 __device__ inline void store_shared_pair(unsigned shared, const Vector<unsigned, 2>& pair) {
@@ -40,7 +43,8 @@ __device__ inline Vector<float, 4> load_shared_four(unsigned shared) {
   return four;
 }
 __device__ inline void store_shared_four(unsigned shared, const Vector<float, 4>& four) {
-  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(shared), "f"(four.at[0]), "f"(four.at[1]), "f"(four.at[2]), "f"(four.at[3])
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(shared), "f"(four.at[0]), "f"(four.at[1]),
+               "f"(four.at[2]), "f"(four.at[3])
                : "memory");
 }
 

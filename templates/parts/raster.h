@@ -1,5 +1,5 @@
-// The order in which a grid's blocks walk the tiles of a product: raster_rows row tiles, then the next column tile of the same, so that blocks
-// that run together share what they read.
+// The order in which a grid's blocks walk the tiles of a product: raster_rows row tiles, then the next column tile of
+// the same, so that blocks that run together share what they read.
 #pragma once
 
 namespace vostok {
@@ -9,7 +9,8 @@ struct RasterPlace {
   unsigned column_tile;
 };
 
-/// Where block `number` of row_tiles * column_tiles is. Divisions by what is known only here take as long as a load from cache: there is one.
+/// Where block `number` of row_tiles * column_tiles is. Divisions by what is known only here take as long as a load
+/// from cache: there is one.
 template <unsigned raster_rows>
 __device__ inline RasterPlace raster_place(unsigned number, unsigned row_tiles, unsigned column_tiles) {
   const unsigned group = row_tiles <= raster_rows ? 0 : number / raster_rows / column_tiles;

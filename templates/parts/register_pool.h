@@ -1,6 +1,7 @@
 // Registers that warpgroups of a block give to one another (setmaxnreg, sm_90a). PTX only.
 //
-// Every warp of a warpgroup executes it. Taking waits until the block's pool has as many free: more than all others give hangs.
+// Every warp of a warpgroup executes it. Taking waits until the block's pool has as many free: more than all others
+// give hangs.
 #pragma once
 
 namespace vostok {

@@ -12,7 +12,9 @@ struct SharedAddress {
 inline SharedAddress shared_address(const void* shared) { return {static_cast<const unsigned char*>(shared)}; }
 
 inline unsigned load_word(SharedAddress from) { return *reinterpret_cast<const unsigned*>(from.at); }
-inline void store_word(SharedAddress to, unsigned word) { *reinterpret_cast<unsigned*>(const_cast<unsigned char*>(to.at)) = word; }
+inline void store_word(SharedAddress to, unsigned word) {
+  *reinterpret_cast<unsigned*>(const_cast<unsigned char*>(to.at)) = word;
+}
 
 #else
 
@@ -21,7 +23,9 @@ struct SharedAddress {
 };
 
 /// The intrinsic, not its instruction: the compiler sees through it, and makes no generic address only to take it back.
-__device__ inline SharedAddress shared_address(const void* shared) { return {static_cast<unsigned>(__cvta_generic_to_shared(shared))}; }
+__device__ inline SharedAddress shared_address(const void* shared) {
+  return {static_cast<unsigned>(__cvta_generic_to_shared(shared))};
+}
 
 /// Reads what copies or other threads wrote: never moved over a barrier.
 __device__ inline unsigned load_word(SharedAddress from) {
@@ -29,7 +33,9 @@ __device__ inline unsigned load_word(SharedAddress from) {
   asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(from.at) : "memory");
   return word;
 }
-__device__ inline void store_word(SharedAddress to, unsigned word) { asm volatile("st.shared.b32 [%0], %1;" ::"r"(to.at), "r"(word) : "memory"); }
+__device__ inline void store_word(SharedAddress to, unsigned word) {
+  asm volatile("st.shared.b32 [%0], %1;" ::"r"(to.at), "r"(word) : "memory");
+}
 
 #endif
 

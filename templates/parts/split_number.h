@@ -1,5 +1,5 @@
-// A number as one or two 16-bit terms, as packed strips have them (abi/packed_strips.h): hi = rounded(v) and lo = rounded(v - hi), lo = 0
-// where hi is not finite.
+// A number as one or two 16-bit terms, as packed strips have them (abi/packed_strips.h): hi = rounded(v) and lo =
+// rounded(v - hi), lo = 0 where hi is not finite.
 #pragma once
 
 #include "abi/packed_strips.h"
@@ -69,7 +69,8 @@ __device__ inline bool any_may_lose(Visit visit) {
   return any;
 }
 
-/// Whether high terms in f16 are of numbers that may lose more than their rounding: half an instruction each. Zeros are not told apart.
+/// Whether high terms in f16 are of numbers that may lose more than their rounding: half an instruction each. Zeros are
+/// not told apart.
 class SmallHalves {
  public:
   __device__ void add(unsigned pair) { least_ = least_halves(least_, pair); }

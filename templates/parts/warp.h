@@ -27,8 +27,9 @@ __device__ inline T warp_sum(T value) {
   return value;
 }
 
-/// The number of the calling warp in its block, in a form of which the compiler knows that all lanes have the same: branches by it do not
-/// diverge, and what follows from it stays in the registers that a warp shares. Every lane of the warp takes part.
+/// The number of the calling warp in its block, in a form of which the compiler knows that all lanes have the same:
+/// branches by it do not diverge, and what follows from it stays in the registers that a warp shares. Every lane of the
+/// warp takes part.
 __device__ inline unsigned warp_of_block() { return __shfl_sync(0xffffffffU, threadIdx.x / 32, 0); }
 
 }  // namespace vostok

@@ -1,16 +1,16 @@
 // SDDMM of "Sparse GPU Kernels for Deep Learning" (Gale, Zaharia, Young, Elsen, SC20), section VI:
 // D = scale * (A B^T) o I[mask] (o C) (+ D), only the mask's elements.
 //
-// The unit of work is a strip: at most strip_entries nonzeros of one row (the paper's 1-D tiles of nonzeros). It belongs to
-// threads_per_strip lanes that lie side by side along n: a step's part of A's row is loaded once and multiplied by every row
-// of B that the strip names. Blocks are launched by strips, so that work follows the nonzeros. The strips of a
-// block walk along n together and meet in L1 where they name the same rows of B. Every sum is in f32.
+// The unit of work is a strip: at most strip_entries nonzeros of one row (the paper's 1-D tiles of nonzeros). It
+// belongs to threads_per_strip lanes that lie side by side along n: a step's part of A's row is loaded once and
+// multiplied by every row of B that the strip names. Blocks are launched by strips, so that work follows the nonzeros.
+// The strips of a block walk along n together and meet in L1 where they name the same rows of B. Every sum is in f32.
 //
 // Where nonzeros are few and n is long, n is cut into parts, which different blocks sum: then the output holds parts of
 // sums, and sum_parts.h makes D of them.
 //
-// An element of D is made from one row of A and one of B and from nothing else: entries never share a sum, and lanes past n
-// read nothing.
+// An element of D is made from one row of A and one of B and from nothing else: entries never share a sum, and lanes
+// past n read nothing.
 #pragma once
 
 #include "abi/fixed.h"
@@ -21,9 +21,9 @@
 
 namespace vostok {
 
-/// The strip of one of a block's slots. With column bands, neighbouring slots lie a usual row's strips apart: their strips
-/// are of neighbouring rows and, as far as rows are alike, of the same columns, so that they load the same rows of B. For other
-/// masks it is some order, which holds every strip once.
+/// The strip of one of a block's slots. With column bands, neighbouring slots lie a usual row's strips apart: their
+/// strips are of neighbouring rows and, as far as rows are alike, of the same columns, so that they load the same rows
+/// of B. For other masks it is some order, which holds every strip once.
 template <class F>
 __device__ inline long long strip_index(const RowStripsArgs& args, unsigned slot) {
   constexpr long long slots = F::config.strips_per_block;
@@ -54,8 +54,8 @@ struct PartOfMatrix {
 };
 
 template <class F>
-__device__ inline StripTotals<F> multiply_strip(const RowStripsArgs& args, const Strip& strip, const PartOfMatrix& part, unsigned strip_in_block,
-                                                unsigned lane) {
+__device__ inline StripTotals<F> multiply_strip(const RowStripsArgs& args, const Strip& strip, const PartOfMatrix& part,
+                                                unsigned strip_in_block, unsigned lane) {
   constexpr auto config = F::config;
   constexpr long long element_bytes = size_of(F::traits.element);
   constexpr long long step = step_length(config);
@@ -64,7 +64,8 @@ __device__ inline StripTotals<F> multiply_strip(const RowStripsArgs& args, const
   const typename StripSum<F>::Work work = {columns, strip.end - strip.begin};
   const long long lane_start = static_cast<long long>(lane) * config.dense_vector;
   const long long first = part.start + lane_start;
-  const char* lhs = static_cast<const char*>(args.lhs) + (part.matrix * args.lhs_stride + strip.row * args.lhs_leading + first) * element_bytes;
+  const char* lhs = static_cast<const char*>(args.lhs) +
+                    (part.matrix * args.lhs_stride + strip.row * args.lhs_leading + first) * element_bytes;
   const char* rhs = static_cast<const char*>(args.rhs) + (part.matrix * args.rhs_stride + first) * element_bytes;
 
   StripTotals<F> totals;
@@ -85,8 +86,8 @@ __device__ inline StripTotals<F> multiply_strip(const RowStripsArgs& args, const
 }
 
 template <class F>
-__device__ inline void store_strip(const RowStripsArgs& args, const Strip& strip, const PartOfMatrix& part, unsigned lane,
-                                   const StripTotals<F>& totals) {
+__device__ inline void store_strip(const RowStripsArgs& args, const Strip& strip, const PartOfMatrix& part,
+                                   unsigned lane, const StripTotals<F>& totals) {
   const SampledOutput<F, F::config.stream_output> output(args, part.matrix, part.line);
 #pragma unroll
   for (int slot = 0; slot < StripTotals<F>::slots; ++slot) {
@@ -97,7 +98,8 @@ __device__ inline void store_strip(const RowStripsArgs& args, const Strip& strip
 
 /// Strips lie on the grid's x, matrices of the batch and their parts on y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_strips(const __grid_constant__ RowStripsArgs args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    row_strips(const __grid_constant__ RowStripsArgs args) {
   constexpr auto config = F::config;
   static_assert(keeps_rules<F>());
   const auto part = PartOfMatrix::of_block<F>(args);

@@ -1,9 +1,10 @@
 // The certificate of a sum of split operands, and how a sum that fails it is made again.
 //
-// Elements that lose more than their rounding lose at most 2^-25 each, as they are scaled. What m of them take from a sum is at most 2^-25 times
-// m of the other row's largest, or times the sum of all its magnitudes: marks have bounds of both (abi/sample_operands.h). A sum that is 2^18 times
-// as large errs by less than the contract allows (2^10 times under tf32, which sums single terms). A smaller one, or one that is not finite,
-// vouches for nothing. It is made again by a warp from the operands as they are, in f32: the same bits each time.
+// Elements that lose more than their rounding lose at most 2^-25 each, as they are scaled. What m of them take from a
+// sum is at most 2^-25 times m of the other row's largest, or times the sum of all its magnitudes: marks have bounds of
+// both (abi/sample_operands.h). A sum that is 2^18 times as large errs by less than the contract allows (2^10 times
+// under tf32, which sums single terms). A smaller one, or one that is not finite, vouches for nothing. It is made again
+// by a warp from the operands as they are, in f32: the same bits each time.
 #pragma once
 
 #include "abi/tensor_sample.h"
@@ -48,8 +49,10 @@ class SampleCertificate {
   /// The sum at a place, of the part's n. Every lane of the warp takes part, and has the result.
   __device__ float made_again(unsigned place) const {
     constexpr unsigned products_at_once = 32;  // of a lane: sums of more would round too often
-    const float* const lhs = row_of(args_.lhs.rows, info_.tile.row_tile * tile_rows(config) + place / tile_columns(config));
-    const float* const rhs = row_of(args_.rhs.rows, info_.tile.column_tile * tile_columns(config) + place % tile_columns(config));
+    const float* const lhs =
+        row_of(args_.lhs.rows, info_.tile.row_tile * tile_rows(config) + place / tile_columns(config));
+    const float* const rhs =
+        row_of(args_.rhs.rows, info_.tile.column_tile * tile_columns(config) + place % tile_columns(config));
     const long long begin = static_cast<long long>(part_.first_block) * sample_block();
     const long long full = begin + static_cast<long long>(part_.block_count) * sample_block();
     const long long end = full < args_.n ? full : args_.n;

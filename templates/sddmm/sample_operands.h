@@ -1,8 +1,8 @@
 // A and B of an SDDMM into 16-bit terms (abi/sample_operands.h), in one launch.
 //
-// A block makes an octet of rows. Where rows have scales it reads them twice, the second time out of the caches: once for their largest
-// magnitudes, once to split them. A thread has eight neighbouring elements of a row at a time, a chunk; the first of them stays in registers,
-// and short rows are no longer than that.
+// A block makes an octet of rows. Where rows have scales it reads them twice, the second time out of the caches: once
+// for their largest magnitudes, once to split them. A thread has eight neighbouring elements of a row at a time, a
+// chunk; the first of them stays in registers, and short rows are no longer than that.
 #pragma once
 
 #include "abi/fixed.h"
@@ -31,7 +31,8 @@ class OperandOctet {
   static constexpr bool as_it_is = traits.element != Dtype::f32;
   static_assert(F::config.threads % 64 == 0 && row_threads <= 32, "a block has 64, 128 or 256 threads");
   static_assert(!traits.marked || sample_scales_rows(mode, traits.element), "rows without scales are not marked");
-  static_assert(!as_it_is || mode == (traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1), "16-bit elements stay what they are");
+  static_assert(!as_it_is || mode == (traits.element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1),
+                "16-bit elements stay what they are");
   using Type = Element<traits.element>;
   using Stored = typename Type::Storage;
   using Chunk = Vector<Stored, sample_chunk()>;
@@ -90,21 +91,24 @@ class OperandOctet {
     return values;
   }
 
-  /// Of the row's finite elements, bits of a magnitude, which order as the numbers do. Every thread of the block comes here.
+  /// Of the row's finite elements, bits of a magnitude, which order as the numbers do. Every thread of the block comes
+  /// here.
   __device__ unsigned largest_of_row(const Chunk& first) const {
     constexpr int chunks_at_once = row_major ? 2 : 1;
     unsigned largest = largest_of_chunk(first);
 #pragma unroll chunks_at_once
-    for (unsigned chunk = first_chunk_ + row_threads; chunk * static_cast<long long>(sample_chunk()) < n_; chunk += row_threads) {
+    for (unsigned chunk = first_chunk_ + row_threads; chunk * static_cast<long long>(sample_chunk()) < n_;
+         chunk += row_threads) {
       const unsigned other = largest_of_chunk(load(chunk));
       largest = other > largest ? other : largest;
     }
     return over_row(
-        largest, [](unsigned a, unsigned b) { return a > b ? a : b; }, [](unsigned* shared, unsigned value) { atomicMax(shared, value); });
+        largest, [](unsigned a, unsigned b) { return a > b ? a : b; },
+        [](unsigned* shared, unsigned value) { atomicMax(shared, value); });
   }
 
-  /// Combines what the row's threads have, in any order: combine(a, b), and add(&shared, value) with what is there. Every thread of the block
-  /// comes here.
+  /// Combines what the row's threads have, in any order: combine(a, b), and add(&shared, value) with what is there.
+  /// Every thread of the block comes here.
   template <class Combine, class Add>
   __device__ unsigned over_row(unsigned value, Combine combine, Add add) const {
     // Lanes of a row side by side, or eight apart.
@@ -144,15 +148,19 @@ class OperandOctet {
     float sum = 0;       ///< of magnitudes
   };
 
-  /// Sums are added as integers: the order of threads must not show. Rarely is anything lost, and then no count is added up.
+  /// Sums are added as integers: the order of threads must not show. Rarely is anything lost, and then no count is
+  /// added up.
   __device__ void mark_row(const Loss& loss) const {
     const auto sum = [&](unsigned value) {
-      return over_row(value, [](unsigned a, unsigned b) { return a + b; }, [](unsigned* shared, unsigned other) { atomicAdd(shared, other); });
+      return over_row(
+          value, [](unsigned a, unsigned b) { return a + b; },
+          [](unsigned* shared, unsigned other) { atomicAdd(shared, other); });
     };
     // Elements that are not finite count as the largest: their sums are made again in any case.
     constexpr float largest = 1 << sample_largest_exponent();
     const float parts = __builtin_bit_cast(float, packed_power_bits(ceil_log2(SampleMark::parts) - floor_log2(n_)));
-    const unsigned mean_parts = sum(static_cast<unsigned>(fminf(loss.sum * parts, 2 * largest * SampleMark::parts)) + 1);
+    const unsigned mean_parts =
+        sum(static_cast<unsigned>(fminf(loss.sum * parts, 2 * largest * SampleMark::parts)) + 1);
     unsigned count = 0;
     if (row_major ? __any_sync(0xffffffffU, loss.count > 0) : __syncthreads_or(loss.count > 0)) count = sum(loss.count);
     if (first_chunk_ == 0) *mark_ = SampleMark::of(count, mean_parts).byte();
@@ -162,7 +170,8 @@ class OperandOctet {
     const unsigned chunks = n_blocks_ * (sample_block() / sample_chunk());
     Loss loss;
     if (first_chunk_ < chunks) store(first_chunk_, first, scale, loss);
-    for (unsigned chunk = first_chunk_ + row_threads; chunk < chunks; chunk += row_threads) store(chunk, load(chunk), scale, loss);
+    for (unsigned chunk = first_chunk_ + row_threads; chunk < chunks; chunk += row_threads)
+      store(chunk, load(chunk), scale, loss);
     return loss;
   }
 
@@ -219,8 +228,12 @@ __global__ void __launch_bounds__(F::config.threads) sample_operands(const __gri
   const unsigned matrix = blockIdx.z * gridDim.y + blockIdx.y;
   if (matrix >= args.batch) return;
   follow_previous_launch();
-  if (blockIdx.x < args.lhs.octet_count) OperandOctet<F, F::traits.lhs_layout, F::traits.lhs_alignment>(args, args.lhs, blockIdx.x, matrix).make();
-  else OperandOctet<F, F::traits.rhs_layout, F::traits.rhs_alignment>(args, args.rhs, blockIdx.x - args.lhs.octet_count, matrix).make();
+  if (blockIdx.x < args.lhs.octet_count)
+    OperandOctet<F, F::traits.lhs_layout, F::traits.lhs_alignment>(args, args.lhs, blockIdx.x, matrix).make();
+  else
+    OperandOctet<F, F::traits.rhs_layout, F::traits.rhs_alignment>(args, args.rhs, blockIdx.x - args.lhs.octet_count,
+                                                                   matrix)
+        .make();
 }
 
 }  // namespace vostok

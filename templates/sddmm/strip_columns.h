@@ -1,4 +1,5 @@
-// The rows of B that a strip's entries name: their indices are loaded once, coalesced, and reach every lane of the strip.
+// The rows of B that a strip's entries name: their indices are loaded once, coalesced, and reach every lane of the
+// strip.
 #pragma once
 
 #include "abi/row_strips.h"
@@ -27,14 +28,16 @@ class StripColumns {
   static constexpr int lanes = config.threads_per_strip;
   static constexpr int entries = config.strip_entries;
   static constexpr int slots = (entries + lanes - 1) / lanes;
-  static_assert(!shared || sizeof(StagedStrips<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
+  static_assert(!shared || sizeof(StagedStrips<F>) == shared_bytes(F::traits, config),
+                "shared_bytes differs from the layout");
 
  public:
   /// Bytes into B; unsigned 32-bit ones reach 2^31 bytes and the elements of a row beyond.
   using Offset = typename UnsignedOf<F::traits.wide_offsets>::Type;
 
   /// Every lane of the warp comes here. Entries past the strip's end name its last row of B: one that may be read.
-  __device__ StripColumns(const RowStripsArgs& args, const Strip& strip, unsigned strip_in_block, unsigned lane) : strip_(strip_in_block) {
+  __device__ StripColumns(const RowStripsArgs& args, const Strip& strip, unsigned strip_in_block, unsigned lane)
+      : strip_(strip_in_block) {
     const auto* columns = static_cast<const typename Index<F::traits.index>::Storage*>(args.column_indices);
     const auto row_bytes = static_cast<Offset>(args.rhs_leading * size_of(F::traits.element));
     const int count = strip.end - strip.begin;
@@ -71,7 +74,8 @@ class StripColumns {
       }
     } else {
 #pragma unroll
-      for (int i = 0; i < count; ++i) batch.at[i] = __shfl_sync(0xffffffffU, held_[(first + i) / lanes], (first + i) % lanes, lanes);
+      for (int i = 0; i < count; ++i)
+        batch.at[i] = __shfl_sync(0xffffffffU, held_[(first + i) / lanes], (first + i) % lanes, lanes);
     }
     return batch;
   }

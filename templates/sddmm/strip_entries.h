@@ -3,8 +3,8 @@
 
 namespace vostok {
 
-/// The first of `entries` whose place is not before `place`, or `entries`. Places ascend; `place_of` gives an entry's. Lanes that search the
-/// same list for different places go through as many rounds.
+/// The first of `entries` whose place is not before `place`, or `entries`. Places ascend; `place_of` gives an entry's.
+/// Lanes that search the same list for different places go through as many rounds.
 template <class PlaceOf>
 __device__ inline unsigned first_entry_from(unsigned entries, unsigned place, PlaceOf place_of) {
   if (entries == 0) return 0;

@@ -1,5 +1,5 @@
-// The products of one row of A with the rows of B that a strip names: each lane sums its part of n for every entry, and a
-// transposing reduction leaves each lane with the sums of a few entries.
+// The products of one row of A with the rows of B that a strip names: each lane sums its part of n for every entry, and
+// a transposing reduction leaves each lane with the sums of a few entries.
 #pragma once
 
 #include "parts/warp.h"
@@ -18,7 +18,9 @@ struct StripTotals {
 
   float at[slots] = {};
 
-  static __device__ int entry(int slot, unsigned lane) { return slot * group + static_cast<int>(lane) / (lanes / group); }
+  static __device__ int entry(int slot, unsigned lane) {
+    return slot * group + static_cast<int>(lane) / (lanes / group);
+  }
   static __device__ bool owns(unsigned lane) { return lane % (lanes / group) == 0; }
 };
 
@@ -32,7 +34,8 @@ class StripSum {
   static constexpr int batch_length = config.loads_in_flight;
   using Item = Element<F::traits.element>;
   using Dense = Vector<typename Item::Storage, width>;
-  static constexpr int vector_distance = lanes * static_cast<int>(sizeof(Dense));  ///< bytes between a lane's vectors of a step
+  static constexpr int vector_distance =
+      lanes * static_cast<int>(sizeof(Dense));  ///< bytes between a lane's vectors of a step
 
  public:
   /// What every step needs: the strip's length and its offsets into B.
@@ -41,8 +44,8 @@ class StripSum {
     int count;
   };
 
-  /// Adds one step. `lhs` and `rhs` are at the lane's first element of it in a row of A and in row 0 of B; `left` elements
-  /// follow there in a row, which the step passes unless it is `whole`.
+  /// Adds one step. `lhs` and `rhs` are at the lane's first element of it in a row of A and in row 0 of B; `left`
+  /// elements follow there in a row, which the step passes unless it is `whole`.
   template <bool whole>
   __device__ void add_step(const Work& work, const char* lhs, const char* rhs, long long left) {
     const Row row = load_row<whole>(work, lhs, left);
@@ -60,7 +63,8 @@ class StripSum {
   /// Adds the lanes' sums to `totals`. Every lane of the warp comes here.
   __device__ void reduce_into(StripTotals<F>& totals, unsigned lane) {
 #pragma unroll
-    for (int slot = 0; slot < StripTotals<F>::slots; ++slot) totals.at[slot] += reduce(slot * StripTotals<F>::group, lane);
+    for (int slot = 0; slot < StripTotals<F>::slots; ++slot)
+      totals.at[slot] += reduce(slot * StripTotals<F>::group, lane);
   }
 
  private:
@@ -84,7 +88,8 @@ class StripSum {
 #pragma unroll
     for (int v = 0; v < vectors; ++v) {
       Dense stored = {};
-      if (work.count > 0 && exists<whole>(v, left)) stored = load_global(reinterpret_cast<const Dense*>(lhs + v * vector_distance));
+      if (work.count > 0 && exists<whole>(v, left))
+        stored = load_global(reinterpret_cast<const Dense*>(lhs + v * vector_distance));
 #pragma unroll
       for (int j = 0; j < width; ++j) row.at[v][j] = Item::to_float(stored.at[j]);
     }
@@ -100,7 +105,8 @@ class StripSum {
       for (int i = 0; i < batch_length; ++i)
 #pragma unroll
         for (int v = 0; v < vectors; ++v)
-          if (exists<whole>(v, left)) loaded.at[i][v] = load_global(reinterpret_cast<const Bits*>(rhs + offsets.at[i] + v * vector_distance));
+          if (exists<whole>(v, left))
+            loaded.at[i][v] = load_global(reinterpret_cast<const Bits*>(rhs + offsets.at[i] + v * vector_distance));
     }
     return loaded;
   }
@@ -116,8 +122,8 @@ class StripSum {
       }
   }
 
-  /// The sum over lanes of one entry of the group at `first`. At each distance a lane keeps half of the entries it has and
-  /// gives the other half away, until one is left; further lanes then hold the same entry.
+  /// The sum over lanes of one entry of the group at `first`. At each distance a lane keeps half of the entries it has
+  /// and gives the other half away, until one is left; further lanes then hold the same entry.
   __device__ float reduce(int first, unsigned lane) {
     constexpr int group = StripTotals<F>::group;
 #pragma unroll

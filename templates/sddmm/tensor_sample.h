@@ -1,11 +1,14 @@
-// SDDMM on tensor cores (mma.sync): D = scale * (A B^T) o I[mask] (o C) (+ D), by dense products of the tiles that hold nonzeros.
+// SDDMM on tensor cores (mma.sync): D = scale * (A B^T) o I[mask] (o C) (+ D), by dense products of the tiles that hold
+// nonzeros.
 //
-// A block multiplies a tile of rows of A and one of rows of B, n block after n block of 64, of which `stages` are in shared memory or on their
-// way there; then it gathers the elements that the tile's list names and stores them where they lie in CSR order. Operands are prepared
-// by a launch before (sample_operands.h). Where n is short, a block goes through several tiles and A stays. f32 is two 16-bit terms and three
-// products: hi hi + hi lo + lo hi. Sums are in f32.
+// A block multiplies a tile of rows of A and one of rows of B, n block after n block of 64, of which `stages` are in
+// shared memory or on their way there; then it gathers the elements that the tile's list names and stores them where
+// they lie in CSR order. Operands are prepared by a launch before (sample_operands.h). Where n is short, a block goes
+// through several tiles and A stays. f32 is two 16-bit terms and three products: hi hi + hi lo + lo hi. Sums are in
+// f32.
 //
-// An element of D is made from one row of A and one of B, and from nothing else: what other elements of a tile come to goes nowhere.
+// An element of D is made from one row of A and one of B, and from nothing else: what other elements of a tile come to
+// goes nowhere.
 #pragma once
 
 #include "abi/fixed.h"
@@ -76,7 +79,9 @@ class TensorSample {
     if constexpr (config.kept_blocks == 1) __syncthreads();  // sums will lie where A was
   }
 
-  __device__ SharedAddress warp_rows(const unsigned char* lhs) const { return shared_address(lhs) + warp_row() / sample_octet_rows() * octet_bytes; }
+  __device__ SharedAddress warp_rows(const unsigned char* lhs) const {
+    return shared_address(lhs) + warp_row() / sample_octet_rows() * octet_bytes;
+  }
 
   /// The tile's first stage has come.
   __device__ void multiply() {
@@ -85,8 +90,10 @@ class TensorSample {
     for (unsigned block = 0; block < part_.block_count; ++block) {
       if (block > 0) wait_for_stage();
       stages_.issue(part_);
-      const unsigned char* const lhs = config.kept_blocks > 0 ? shared_.kept_lhs() + block * lhs_block_bytes(config) : shared_.lhs(stage_.at);
-      const SharedAddress rhs = shared_address(shared_.rhs(stage_.at)) + warp_column() / sample_octet_rows() * octet_bytes;
+      const unsigned char* const lhs =
+          config.kept_blocks > 0 ? shared_.kept_lhs() + block * lhs_block_bytes(config) : shared_.lhs(stage_.at);
+      const SharedAddress rhs =
+          shared_address(shared_.rhs(stage_.at)) + warp_column() / sample_octet_rows() * octet_bytes;
       product_.add(warp_rows(lhs), rhs, part_.steps - block * steps_of_block());
       stage_.step();
     }
@@ -101,9 +108,11 @@ class TensorSample {
   unsigned kept_row_tile_ = 0xffffffffU;
 };
 
-/// Chunks of the list of tiles lie on the grid's x, the parts of n of every matrix of the batch on y, and on z past what y holds.
+/// Chunks of the list of tiles lie on the grid's x, the parts of n of every matrix of the batch on y, and on z past
+/// what y holds.
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) tensor_sample(const __grid_constant__ TensorSampleArgs args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    tensor_sample(const __grid_constant__ TensorSampleArgs args) {
   static_assert(keeps_rules<F>());
   const auto part = SamplePart::of_block<F>(args);
   if (part.matrix >= args.batch) return;

@@ -1,4 +1,5 @@
-// A tile's sums on their way to the output: through shared memory, out of which its list gathers those that the mask names.
+// A tile's sums on their way to the output: through shared memory, out of which its list gathers those that the mask
+// names.
 #pragma once
 
 #include "parts/loads.h"
@@ -9,15 +10,16 @@
 
 namespace vostok {
 
-/// Where a place of a tile lies among its sums: rows are spread over the banks, so that a fragment's four rows at a time meet in none.
+/// Where a place of a tile lies among its sums: rows are spread over the banks, so that a fragment's four rows at a
+/// time meet in none.
 template <class F>
 __device__ inline unsigned sum_place(unsigned place) {
   return place ^ (place / tile_columns(F::config) % 4 * 8);
 }
 
-/// `row` and `column`: the warp's first in the tile. A product has fragments as mma's accumulators (parts/mma.h) of strips of 16 rows and
-/// octets of columns, and begins at a multiple of four octets where it has as many: every fourth of them lies as far from the one before, and
-/// few places are computed.
+/// `row` and `column`: the warp's first in the tile. A product has fragments as mma's accumulators (parts/mma.h) of
+/// strips of 16 rows and octets of columns, and begins at a multiple of four octets where it has as many: every fourth
+/// of them lies as far from the one before, and few places are computed.
 template <class F, class Product>
 __device__ inline void store_sums(float* sums, const Product& product, unsigned row, unsigned column) {
   const unsigned lane = threadIdx.x % 32;
@@ -33,15 +35,17 @@ __device__ inline void store_sums(float* sums, const Product& product, unsigned 
       for (int o = first; o < octets; o += period)
 #pragma unroll
         for (int half = 0; half < 2; ++half)
-          *reinterpret_cast<Vector<float, 2>*>(to + (q * 16 + half * 8) * columns + (o - first) * 8) = {product.element(q, o, 2 * half),
-                                                                                                        product.element(q, o, 2 * half + 1)};
+          *reinterpret_cast<Vector<float, 2>*>(to + (q * 16 + half * 8) * columns + (o - first) * 8) = {
+              product.element(q, o, 2 * half), product.element(q, o, 2 * half + 1)};
   }
 }
 
-/// sum * 2^exponent, where the exponent may be past what one number holds; two factors of half of it lose nothing that the result keeps.
+/// sum * 2^exponent, where the exponent may be past what one number holds; two factors of half of it lose nothing that
+/// the result keeps.
 __device__ inline float scaled(float sum, int exponent) {
   const int half = exponent >> 1;
-  return sum * __builtin_bit_cast(float, packed_power_bits(half)) * __builtin_bit_cast(float, packed_power_bits(exponent - half));
+  return sum * __builtin_bit_cast(float, packed_power_bits(half)) *
+         __builtin_bit_cast(float, packed_power_bits(exponent - half));
 }
 
 /// The entry of a tile's list: beyond what there is room for it is read where the list lies.
@@ -58,11 +62,13 @@ struct EntryWalk {
   unsigned step;
 };
 
-/// Stores the sums that a tile's list names, but for those that may be bad. Several entries at once go from their places to their sums
-/// to the output: one after the other, each would wait for three loads. Returns whether one may be bad.
+/// Stores the sums that a tile's list names, but for those that may be bad. Several entries at once go from their
+/// places to their sums to the output: one after the other, each would wait for three loads. Returns whether one may be
+/// bad.
 template <class F, class PlaceOf>
-__device__ inline bool gather_batches(const SampledOutput<F, F::config.stream_output>& output, const SampleCertificate<F>& certificate,
-                                      const TileInfo<F>& info, const float* sums, const EntryWalk& walk, PlaceOf place_of) {
+__device__ inline bool gather_batches(const SampledOutput<F, F::config.stream_output>& output,
+                                      const SampleCertificate<F>& certificate, const TileInfo<F>& info,
+                                      const float* sums, const EntryWalk& walk, PlaceOf place_of) {
   constexpr unsigned columns = tile_columns(F::config);
   constexpr bool scales = sample_scales_rows(F::config.mode, F::traits.element);
   constexpr int batch = 4;
@@ -85,7 +91,8 @@ __device__ inline bool gather_batches(const SampledOutput<F, F::config.stream_ou
     for (int i = 0; i < batch; ++i) {
       values[i] = sums[sum_place<F>(places[i])];
       shifts[i] = info.row_shifts[places[i] / columns];
-      if constexpr (scales) exponents[i] = info.row_exponents[places[i] / columns] + info.column_exponents[places[i] % columns];
+      if constexpr (scales)
+        exponents[i] = info.row_exponents[places[i] / columns] + info.column_exponents[places[i] % columns];
     }
 #pragma unroll
     for (int i = 0; i < batch; ++i) {
@@ -104,8 +111,9 @@ __device__ inline bool gather_batches(const SampledOutput<F, F::config.stream_ou
 
 /// Stores the sums that may be bad: as they are, or made again by the warp. Its lanes have neighbouring entries.
 template <class F, class PlaceOf>
-__device__ inline void store_doubtful(const SampledOutput<F, F::config.stream_output>& output, const SampleCertificate<F>& certificate,
-                                      const TileInfo<F>& info, const float* sums, const EntryWalk& walk, PlaceOf place_of) {
+__device__ inline void store_doubtful(const SampledOutput<F, F::config.stream_output>& output,
+                                      const SampleCertificate<F>& certificate, const TileInfo<F>& info,
+                                      const float* sums, const EntryWalk& walk, PlaceOf place_of) {
   constexpr unsigned columns = tile_columns(F::config);
   const unsigned lane = threadIdx.x % 32;
 #pragma unroll 1
@@ -131,13 +139,16 @@ __device__ inline void store_doubtful(const SampledOutput<F, F::config.stream_ou
 }
 
 template <class F>
-__device__ inline void gather_sums(SampledOutput<F, F::config.stream_output> output, const SampleCertificate<F>& certificate, const TileLists& lists,
+__device__ inline void gather_sums(SampledOutput<F, F::config.stream_output> output,
+                                   const SampleCertificate<F>& certificate, const TileLists& lists,
                                    const TileInfo<F>& info, const float* sums, const EntryWalk& walk) {
   constexpr unsigned room = F::config.list_room;
   output.keep_addresses();
   const auto listed = [&](unsigned entry) { return entry_place(lists, info, entry); };
   bool doubtful = false;
-  if (walk.end <= room) doubtful = gather_batches<F>(output, certificate, info, sums, walk, [&](unsigned entry) { return info.places[entry]; });
+  if (walk.end <= room)
+    doubtful =
+        gather_batches<F>(output, certificate, info, sums, walk, [&](unsigned entry) { return info.places[entry]; });
   else doubtful = gather_batches<F>(output, certificate, info, sums, walk, listed);
   if constexpr (SampleCertificate<F>::exists)
     if (__any_sync(0xffffffffU, doubtful)) store_doubtful<F>(output, certificate, info, sums, walk, listed);

@@ -1,8 +1,8 @@
 // A warp's part of a tile's dense product: n block after n block, from octets of rows in shared memory.
 //
-// A tensor core cuts what it adds instead of rounding it, at the last bits of the largest number. So sums are taken out of it every few
-// steps of 16 n into a second set that is added in f32. Products with a low term, which lose most next to large sums, need short
-// sums, or come before the others of an n block: then a block's sums may be as long as it is.
+// A tensor core cuts what it adds instead of rounding it, at the last bits of the largest number. So sums are taken out
+// of it every few steps of 16 n into a second set that is added in f32. Products with a low term, which lose most next
+// to large sums, need short sums, or come before the others of an n block: then a block's sums may be as long as it is.
 #pragma once
 
 #include "abi/tensor_sample.h"
@@ -11,7 +11,8 @@
 
 namespace vostok {
 
-/// Where a lane's rows of fragments lie in octets: of A, matrices (octet, half of the step's n) in the order 00 10 01 11; of B 00 01 10 11.
+/// Where a lane's rows of fragments lie in octets: of A, matrices (octet, half of the step's n) in the order 00 10 01
+/// 11; of B 00 01 10 11.
 template <class F>
 struct FragmentPlaces {
   unsigned lhs;
@@ -20,7 +21,9 @@ struct FragmentPlaces {
   static __device__ FragmentPlaces of_lane(unsigned lane) {
     constexpr unsigned octet_bytes = sample_octet_bytes(F::config.mode);
     const unsigned line = lane % 8;
-    const auto place = [&](unsigned octet, unsigned half) { return octet * octet_bytes + line * 128 + 16 * (half ^ line); };
+    const auto place = [&](unsigned octet, unsigned half) {
+      return octet * octet_bytes + line * 128 + 16 * (half ^ line);
+    };
     return {place(lane / 8 % 2, lane / 16), place(lane / 16, lane / 8 % 2)};
   }
 
@@ -61,8 +64,8 @@ class TileProduct {
     }
   }
 
-  /// Adds the products of an n block that has so many steps. `rhs`: the warp's first column in it; `lhs` is not looked at where A is kept
-  /// in registers.
+  /// Adds the products of an n block that has so many steps. `rhs`: the warp's first column in it; `lhs` is not looked
+  /// at where A is kept in registers.
   __device__ void add(SharedAddress lhs, SharedAddress rhs, unsigned steps) {
     if (steps >= steps_of_block()) add_block<true>(lhs, rhs, steps);
     else add_block<false>(lhs, rhs, steps);
@@ -147,7 +150,8 @@ class TileProduct {
 #pragma unroll
     for (int term = 0; term < terms; ++term)
 #pragma unroll
-      for (int q = 0; q < strips; ++q) load_matrices<false>(a.at[term][q], from + (q * 2 * octet_bytes + term * sample_term_bytes()));
+      for (int q = 0; q < strips; ++q)
+        load_matrices<false>(a.at[term][q], from + (q * 2 * octet_bytes + term * sample_term_bytes()));
   }
 
   __device__ void multiply(const unsigned (&a)[strips][4], const unsigned (&b)[4], int pair) {

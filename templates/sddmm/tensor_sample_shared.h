@@ -14,7 +14,8 @@ class SampleShared {
   static constexpr auto config = F::config;
   static constexpr int stage_bytes = sample_stage_bytes(config);
   static constexpr int sums_begin = sums_follow_stages(config) ? config.stages * stage_bytes : 0;
-  static constexpr int stages_end = config.stages * stage_bytes > sums_bytes(config) ? config.stages* stage_bytes : sums_bytes(config);
+  static constexpr int stages_end = config.stages * stage_bytes > sums_bytes(config) ? config.stages* stage_bytes
+                                                                                     : sums_bytes(config);
   static constexpr int kept_begin = sums_follow_stages(config) ? sums_begin + sums_bytes(config) : stages_end;
   static constexpr int infos_begin = kept_begin + kept_bytes(config);
   static constexpr int end = infos_begin + tile_infos(config) * tile_info_bytes(F::traits, config);
@@ -30,7 +31,8 @@ class SampleShared {
   __device__ float* sums() { return reinterpret_cast<float*>(bytes_ + sums_begin); }
   /// Of the tile of this number among the block's.
   __device__ TileInfo<F>& info(unsigned tile) {
-    return *reinterpret_cast<TileInfo<F>*>(bytes_ + infos_begin + tile % tile_infos(config) * tile_info_bytes(F::traits, config));
+    return *reinterpret_cast<TileInfo<F>*>(bytes_ + infos_begin +
+                                           tile % tile_infos(config) * tile_info_bytes(F::traits, config));
   }
 
  private:

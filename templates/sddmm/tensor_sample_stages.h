@@ -27,7 +27,8 @@ __device__ inline void copy_bytes(void* to, const void* from) {
   const unsigned char* const own_from = static_cast<const unsigned char*>(from) + 16 * threadIdx.x;
 #pragma unroll
   for (int i = 0; i < (chunks + step - 1) / step; ++i)
-    if (chunks % step == 0 || i * step + threadIdx.x < chunks) copy_async<16>(own_to + 16U * i * step, own_from + i * step * 16);
+    if (chunks % step == 0 || i * step + threadIdx.x < chunks)
+      copy_async<16>(own_to + 16U * i * step, own_from + i * step * 16);
 }
 
 /// Counts n blocks round the stages.
@@ -44,7 +45,8 @@ class SampleStages {
   static constexpr bool copies_lhs = config.kept_blocks == 0;
 
  public:
-  __device__ SampleStages(const TensorSampleArgs& args, SampleShared<F>& shared) : args_(args), shared_(shared), walk_(args.lists) {}
+  __device__ SampleStages(const TensorSampleArgs& args, SampleShared<F>& shared)
+      : args_(args), shared_(shared), walk_(args.lists) {}
 
   /// The next n block, where there is one; a group of copies in any case. What is known of a tile comes with its first.
   __device__ void issue(const SamplePart& part) {

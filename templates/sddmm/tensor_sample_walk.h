@@ -21,19 +21,28 @@ struct SamplePart {
     if constexpr (F::config.n_split == 1) return {line, line, 0, n_blocks(args), args.n_steps};
     const unsigned first = line % F::config.n_split * args.part_blocks;
     const unsigned left = n_blocks(args) - first;
-    return {line, line / F::config.n_split, first, left < args.part_blocks ? left : args.part_blocks, args.n_steps - first * steps_of_block()};
+    return {line, line / F::config.n_split, first, left < args.part_blocks ? left : args.part_blocks,
+            args.n_steps - first * steps_of_block()};
   }
 
-  static __device__ unsigned n_blocks(const TensorSampleArgs& args) { return (args.n_steps + steps_of_block() - 1) / steps_of_block(); }
+  static __device__ unsigned n_blocks(const TensorSampleArgs& args) {
+    return (args.n_steps + steps_of_block() - 1) / steps_of_block();
+  }
 
   /// The octets from that of this row on, in the part's first n block.
   template <class F>
-  __device__ const unsigned char* octets(const TensorSampleArgs& args, const SampledOperand& operand, unsigned row) const {
+  __device__ const unsigned char* octets(const TensorSampleArgs& args, const SampledOperand& operand,
+                                         unsigned row) const {
     const long long block = static_cast<long long>(matrix) * n_blocks(args) + first_block;
-    return operand.octets + (block * operand.octet_count + row / sample_octet_rows()) * sample_octet_bytes(F::config.mode);
+    return operand.octets +
+           (block * operand.octet_count + row / sample_octet_rows()) * sample_octet_bytes(F::config.mode);
   }
-  __device__ const signed char* exponents(const SampledOperand& operand, unsigned row) const { return operand.exponents + number(operand, row); }
-  __device__ const unsigned char* marks(const SampledOperand& operand, unsigned row) const { return operand.marks + number(operand, row); }
+  __device__ const signed char* exponents(const SampledOperand& operand, unsigned row) const {
+    return operand.exponents + number(operand, row);
+  }
+  __device__ const unsigned char* marks(const SampledOperand& operand, unsigned row) const {
+    return operand.marks + number(operand, row);
+  }
 
  private:
   /// Of a row among those of all matrices.

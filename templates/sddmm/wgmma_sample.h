@@ -1,11 +1,14 @@
-// SDDMM on Hopper's tensor cores (wgmma): D = scale * (A B^T) o I[mask] (o C) (+ D), by dense products of the tiles that hold nonzeros.
+// SDDMM on Hopper's tensor cores (wgmma): D = scale * (A B^T) o I[mask] (o C) (+ D), by dense products of the tiles
+// that hold nonzeros.
 //
-// A block goes through its share of the list of tiles. One thread copies n blocks of their operands into a ring of stages; warpgroups of 64
-// rows multiply. Each warp lays its sums in shared memory, queues its next tile's products, and meanwhile gathers the sums that the list names
-// to where they lie in CSR order; which of the list's entries are its own another warp has found out. Operands are prepared by a launch before
-// (sample_operands.h). f32 is two 16-bit terms and three products: hi lo + lo hi + hi hi. Sums are in f32.
+// A block goes through its share of the list of tiles. One thread copies n blocks of their operands into a ring of
+// stages; warpgroups of 64 rows multiply. Each warp lays its sums in shared memory, queues its next tile's products,
+// and meanwhile gathers the sums that the list names to where they lie in CSR order; which of the list's entries are
+// its own another warp has found out. Operands are prepared by a launch before (sample_operands.h). f32 is two 16-bit
+// terms and three products: hi lo + lo hi + hi hi. Sums are in f32.
 //
-// An element of D is made from one row of A and one of B, and from nothing else: what other elements of a tile come to goes nowhere.
+// An element of D is made from one row of A and one of B, and from nothing else: what other elements of a tile come to
+// goes nowhere.
 #pragma once
 
 #include "abi/fixed.h"
@@ -20,9 +23,11 @@
 
 namespace vostok {
 
-/// Shares of the list of tiles lie on the grid's x, the parts of n of every matrix of the batch on y, and on z past what y holds.
+/// Shares of the list of tiles lie on the grid's x, the parts of n of every matrix of the batch on y, and on z past
+/// what y holds.
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) wgmma_sample(const __grid_constant__ WgmmaSampleArgs args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    wgmma_sample(const __grid_constant__ WgmmaSampleArgs args) {
   constexpr auto config = F::config;
   static_assert(keeps_rules<F>());
   const auto part = SamplePart::of_block<F>(args.sample);

@@ -1,5 +1,5 @@
-// The warps of wgmma_sample that multiply. Four of them multiply 64 rows with a tile of B; each gathers the sums of its 16 rows that the tile's
-// list names, while the next tile's products are made.
+// The warps of wgmma_sample that multiply. Four of them multiply 64 rows with a tile of B; each gathers the sums of its
+// 16 rows that the tile's list names, while the next tile's products are made.
 #pragma once
 
 #include "sddmm/tensor_sample_output.h"
@@ -17,7 +17,9 @@ class Turn {
 
  public:
   __device__ Turn(const WgmmaSampleShared<F>& shared, unsigned warpgroup)
-      : own_(shared.turn(warpgroup)), next_(shared.turn(warpgroup + 1 < warpgroups ? warpgroup + 1 : 0)), parity_(warpgroup == 0 ? 1 : 0) {}
+      : own_(shared.turn(warpgroup)),
+        next_(shared.turn(warpgroup + 1 < warpgroups ? warpgroup + 1 : 0)),
+        parity_(warpgroup == 0 ? 1 : 0) {}
 
   __device__ void wait() {
     if constexpr (exists) {
@@ -47,7 +49,11 @@ class SampleConsumer {
 
  public:
   __device__ SampleConsumer(const WgmmaSampleArgs& args, const SamplePart& part, const WgmmaSampleShared<F>& shared)
-      : args_(args.sample), part_(part), shared_(shared), share_(TileShare::of_block(args)), turn_(shared, warpgroup()) {}
+      : args_(args.sample),
+        part_(part),
+        shared_(shared),
+        share_(TileShare::of_block(args)),
+        turn_(shared, warpgroup()) {}
 
   __device__ void run() {
     if constexpr (F::traits.one_block) run_overlapped();
@@ -113,7 +119,8 @@ class SampleConsumer {
   __device__ void queue_block() {
     wait_barrier(shared_.full(place_.stage), place_.parity);
     turn_.wait();
-    product_.multiply(shared_.lhs(place_.stage) + warpgroup() * (warpgroup_rows() / sample_octet_rows() * octet_bytes), shared_.rhs(place_.stage));
+    product_.multiply(shared_.lhs(place_.stage) + warpgroup() * (warpgroup_rows() / sample_octet_rows() * octet_bytes),
+                      shared_.rhs(place_.stage));
     turn_.pass();
   }
 

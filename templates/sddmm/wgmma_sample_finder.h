@@ -26,8 +26,8 @@ class StripFinder {
       const unsigned entries = info.tile.entries;
       if (entries == 0) return;
       if (lane < sample_strip_begins(config))
-        shared_.strip_begins(info_.stage)[lane] =
-            first_entry_from(entries, lane * strip_places, [&](unsigned entry) { return entry_place(lists_, info, entry); });
+        shared_.strip_begins(info_.stage)[lane] = first_entry_from(
+            entries, lane * strip_places, [&](unsigned entry) { return entry_place(lists_, info, entry); });
       SampleCertificate<F>::note_sure_sum(n_, info);
       arrive(shared_.found(info_.stage));  // every lane for what it has written
       info_.advance();

@@ -1,4 +1,5 @@
-// The thread of wgmma_sample that copies: tile after tile what is known of it, and n block after n block of its operands.
+// The thread of wgmma_sample that copies: tile after tile what is known of it, and n block after n block of its
+// operands.
 #pragma once
 
 #include "parts/bulk_copy.h"
@@ -76,11 +77,13 @@ class SampleProducer {
     return 2 * padded_entries(tile.entries < room ? tile.entries : room);
   }
   static __device__ unsigned info_bytes(const SampleTile& tile) {
-    return sizeof(SampleTile) + 4 * rows + (scaled ? rows + columns : 0) + (marks_rows(F::traits.element, config) ? rows + columns : 0) +
-           place_bytes(tile);
+    return sizeof(SampleTile) + 4 * rows + (scaled ? rows + columns : 0) +
+           (marks_rows(F::traits.element, config) ? rows + columns : 0) + place_bytes(tile);
   }
 
-  __device__ void copy_tile(unsigned number) const { copy_to(&info().tile, args_.lists.tiles + share_.first + number, sizeof(SampleTile)); }
+  __device__ void copy_tile(unsigned number) const {
+    copy_to(&info().tile, args_.lists.tiles + share_.first + number, sizeof(SampleTile));
+  }
 
   __device__ void copy_info(const SampleTile& tile, unsigned number) const {
     arrive_expecting(listed(), info_bytes(tile));
@@ -98,7 +101,9 @@ class SampleProducer {
   }
 
   __device__ TileInfo<F>& info() const { return shared_.info(info_.stage); }
-  __device__ void copy_to(void* to, const void* from, unsigned bytes) const { copy_bulk(shared_address(to).at, from, bytes, listed()); }
+  __device__ void copy_to(void* to, const void* from, unsigned bytes) const {
+    copy_bulk(shared_address(to).at, from, bytes, listed());
+  }
 
   const TensorSampleArgs& args_;
   const SamplePart& part_;

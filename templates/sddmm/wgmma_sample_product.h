@@ -1,7 +1,8 @@
 // A warpgroup's 64 rows of a tile's dense product, n block after n block.
 //
-// A tensor core cuts what it adds instead of rounding it, at the last bits of the largest number. So products with a low term come first, while
-// sums are small, and after every n block sums are taken out into a second set that is added in f32.
+// A tensor core cuts what it adds instead of rounding it, at the last bits of the largest number. So products with a
+// low term come first, while sums are small, and after every n block sums are taken out into a second set that is added
+// in f32.
 #pragma once
 
 #include "abi/wgmma_sample.h"
@@ -42,12 +43,13 @@ class WarpgroupProduct {
 #pragma unroll
         for (unsigned i = 0; i < 4; ++i) {
           const unsigned chunk = (2 * step + i / 2) ^ group;
-          kept_.at[step][term][i] =
-              load_ahead(reinterpret_cast<const unsigned*>(line + i % 2 * octet_bytes + term * sample_term_bytes() + chunk * 16));
+          kept_.at[step][term][i] = load_ahead(
+              reinterpret_cast<const unsigned*>(line + i % 2 * octet_bytes + term * sample_term_bytes() + chunk * 16));
         }
   }
 
-  /// Queues the products of an n block in two groups. Shared addresses: `rhs` of the tile's first column, `lhs` of the warpgroup's first row.
+  /// Queues the products of an n block in two groups. Shared addresses: `rhs` of the tile's first column, `lhs` of the
+  /// warpgroup's first row.
   __device__ void multiply(unsigned lhs, unsigned rhs) {
     const Operands from = {dense_descriptor(lhs, 0, octet_bytes), dense_descriptor(rhs, 0, octet_bytes)};
     begin_multiplications();
@@ -102,7 +104,9 @@ class WarpgroupProduct {
     constexpr unsigned step_on = step * 32;
     const unsigned long long rhs = moved_descriptor(from.rhs, step_on + rhs_term * sample_term_bytes());
     if constexpr (keeps) Mma::template multiply<type, DenseLine::k>(sums_, kept_.at[step][lhs_term], rhs, accumulates);
-    else Mma::template multiply_shared<type>(sums_, moved_descriptor(from.lhs, step_on + lhs_term * sample_term_bytes()), rhs, accumulates);
+    else
+      Mma::template multiply_shared<type>(sums_, moved_descriptor(from.lhs, step_on + lhs_term * sample_term_bytes()),
+                                          rhs, accumulates);
   }
   template <int step>
   __device__ void low(const Operands& from) {

@@ -1,4 +1,5 @@
-// The shared memory of wgmma_sample: a ring of stages, the tile's sums, what is known of tiles, where their strips begin, and barriers.
+// The shared memory of wgmma_sample: a ring of stages, the tile's sums, what is known of tiles, where their strips
+// begin, and barriers.
 #pragma once
 
 #include "abi/wgmma_sample.h"
@@ -22,16 +23,19 @@ class WgmmaSampleShared {
   static constexpr int stage_bytes = sample_stage_bytes(traits, config);
   static constexpr int sums_begin = config.stages * stage_bytes;
   static constexpr int infos_begin = sums_begin + sums_bytes(config);
-  static constexpr int info_bytes = tile_info_bytes(tile_shape(config), config.list_room, marks_rows(F::traits.element, config));
+  static constexpr int info_bytes =
+      tile_info_bytes(tile_shape(config), config.list_room, marks_rows(F::traits.element, config));
   static constexpr int infos = tile_infos(traits, config);
   static constexpr int strips_begin = infos_begin + infos * info_bytes;
   static constexpr int barriers_begin = strips_begin + infos * strip_begins_bytes(config);
   static_assert(sizeof(TileInfo<F>) == info_bytes, "tile_info_bytes differs from the layout");
-  static_assert(barriers_begin + sample_barriers(traits, config) * static_cast<int>(barrier_bytes()) == shared_bytes(traits, config),
+  static_assert(barriers_begin + sample_barriers(traits, config) * static_cast<int>(barrier_bytes()) ==
+                    shared_bytes(traits, config),
                 "shared_bytes differs from the layout");
 
  public:
-  __device__ WgmmaSampleShared() : bytes_(dynamic_shared<WgmmaSampleMemory<F>>().bytes), base_(shared_address(bytes_).at) {}
+  __device__ WgmmaSampleShared()
+      : bytes_(dynamic_shared<WgmmaSampleMemory<F>>().bytes), base_(shared_address(bytes_).at) {}
 
   /// Once, by one thread, before any other uses them.
   __device__ void initialise_barriers() const {
@@ -64,7 +68,9 @@ class WgmmaSampleShared {
   __device__ unsigned turn(unsigned warpgroup) const { return barrier(2 * config.stages + 3 * infos + warpgroup); }
 
   __device__ float* sums() const { return reinterpret_cast<float*>(bytes_ + sums_begin); }
-  __device__ TileInfo<F>& info(unsigned slot) const { return *reinterpret_cast<TileInfo<F>*>(bytes_ + infos_begin + slot * info_bytes); }
+  __device__ TileInfo<F>& info(unsigned slot) const {
+    return *reinterpret_cast<TileInfo<F>*>(bytes_ + infos_begin + slot * info_bytes);
+  }
   /// The first entry of each strip of the slot's tile, and behind them the list's end.
   __device__ unsigned* strip_begins(unsigned slot) const {
     return reinterpret_cast<unsigned*>(bytes_ + strips_begin + slot * strip_begins_bytes(config));

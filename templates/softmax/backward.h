@@ -21,7 +21,8 @@ class SoftmaxBackwardPass {
   __device__ SoftmaxBackwardPass(const SoftmaxOperands& operands, long long batch, const EntrySpan& span, unsigned rank)
       : scale_(scale_factor<F::traits.scale>(operands.scale, operands.device_scale)),
         share_(span, rank),
-        probabilities_(share_.input(operands.probabilities, batch * (operands.probability_stride - operands.value_stride))),
+        probabilities_(
+            share_.input(operands.probabilities, batch * (operands.probability_stride - operands.value_stride))),
         gradients_(share_.input(operands.values, 0)),
         output_(share_.output(operands, batch)) {}
 

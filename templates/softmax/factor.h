@@ -11,9 +11,9 @@ consteval float softmax_log2_e() { return 1.44269504088896340736F; }
 consteval float softmax_ln_2() { return 0.69314718055994530942F; }
 consteval float softmax_infinity() { return __builtin_bit_cast(float, 0x7f800000U); }
 
-/// exp(scale * x) by way of z = +-x / 2: exp(scale * x - scale * y) = 2^((zx - zy) * rate). Differences of halves never overflow,
-/// and are exact where it matters, so the scale is applied to what is small. A scale of zero acts as its limit from above: entries
-/// of -infinity stay outside the row. One that is not finite makes everything NaN.
+/// exp(scale * x) by way of z = +-x / 2: exp(scale * x - scale * y) = 2^((zx - zy) * rate). Differences of halves never
+/// overflow, and are exact where it matters, so the scale is applied to what is small. A scale of zero acts as its
+/// limit from above: entries of -infinity stay outside the row. One that is not finite makes everything NaN.
 template <Scale scale>
 class ScaledExponent {
  public:
@@ -34,7 +34,9 @@ class ScaledExponent {
   __device__ float power(float z, float origin) const { return fast_exp2((z - origin) * rate()); }
 
   /// exp(scale * x - logarithm) for x's half.
-  __device__ float power_less_logarithm(float z, float logarithm) const { return fast_exp2(fmaf(z, rate(), -softmax_log2_e() * logarithm)); }
+  __device__ float power_less_logarithm(float z, float logarithm) const {
+    return fast_exp2(fmaf(z, rate(), -softmax_log2_e() * logarithm));
+  }
 
   /// The logarithm of sum * exp(scale * x), x's half given. Of no sum at all: -infinity.
   __device__ float logarithm(float z, float sum) const {

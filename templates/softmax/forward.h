@@ -1,7 +1,7 @@
 // y = exp(scale * x) / sum of exp(scale * x), as one thread of a team computes its share of a row.
 //
-// A thread sums exponentials relative to the largest entry that it has met itself, and joins the sums of the team once. What is in
-// registers then needs one more multiplication: 2^(own maximum - row's maximum) / row's sum.
+// A thread sums exponentials relative to the largest entry that it has met itself, and joins the sums of the team once.
+// What is in registers then needs one more multiplication: 2^(own maximum - row's maximum) / row's sum.
 #pragma once
 
 #include "softmax/factor.h"
@@ -25,7 +25,10 @@ class SoftmaxForwardPass {
   static constexpr int chunk_entries = Share::chunk_entries;
 
   __device__ SoftmaxForwardPass(const SoftmaxOperands& operands, long long batch, const EntrySpan& span, unsigned rank)
-      : exponent_(operands), share_(span, rank), input_(share_.input(operands.values, 0)), output_(share_.output(operands, batch)) {}
+      : exponent_(operands),
+        share_(span, rank),
+        input_(share_.input(operands.values, 0)),
+        output_(share_.output(operands, batch)) {}
 
   static __device__ Partial nothing() { return {-softmax_infinity(), 0.0F}; }
 
@@ -125,7 +128,9 @@ class SoftmaxForwardPass {
 
  private:
   /// A partial's sum as multiples of 2^origin.
-  __device__ float relative(const Partial& partial, float origin) const { return partial.sum * exponent_.power(partial.maximum, origin); }
+  __device__ float relative(const Partial& partial, float origin) const {
+    return partial.sum * exponent_.power(partial.maximum, origin);
+  }
 
   const ScaledExponent<F::traits.scale> exponent_;
   const Share share_;

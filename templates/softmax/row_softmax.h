@@ -1,7 +1,8 @@
-// Sparse softmax and its gradient with a team of threads for each row: part of a warp, a warp, or several warps of a block.
+// Sparse softmax and its gradient with a team of threads for each row: part of a warp, a warp, or several warps of a
+// block.
 //
-// The first entries of a row, as many as the team's registers hold, are read once; what is longer is summed from its end and read
-// again. Teams never touch an entry of another row, so the output may be the input.
+// The first entries of a row, as many as the team's registers hold, are read once; what is longer is summed from its
+// end and read again. Teams never touch an entry of another row, so the output may be the input.
 #pragma once
 
 #include "abi/fixed.h"
@@ -11,7 +12,8 @@
 
 namespace vostok {
 
-/// The entries of a team's row; none for a team past the last row, which takes part in synchronisation and does nothing else.
+/// The entries of a team's row; none for a team past the last row, which takes part in synchronisation and does nothing
+/// else.
 template <class F>
 __device__ inline EntrySpan span_of_row(const SoftmaxOperands& operands, long long batch, unsigned row, bool exists) {
   constexpr bool wide = F::traits.wide_offsets;

@@ -24,7 +24,8 @@ class TeamShare {
   }
   __device__ Output output(const SoftmaxOperands& operands, long long batch) const {
     using Stored = typename Element<F::traits.output>::Storage;
-    return Output(static_cast<Stored*>(operands.output) + batch * (operands.output_stride - operands.value_stride) + span.base);
+    return Output(static_cast<Stored*>(operands.output) + batch * (operands.output_stride - operands.value_stride) +
+                  span.base);
   }
 
   /// Of the thread's vector `h` in the chunk at `start`.

@@ -7,8 +7,8 @@
 
 namespace vostok {
 
-/// Entries of one row. Positions count from `base`, the vector boundary at or before the first entry (the paper's reverse
-/// offset alignment, V-B2), so that vectors are aligned wherever rows start.
+/// Entries of one row. Positions count from `base`, the vector boundary at or before the first entry (the paper's
+/// reverse offset alignment, V-B2), so that vectors are aligned wherever rows start.
 struct EntrySpan {
   long long base;  ///< among the elements of a batch that lies packed at the values' stride
   int begin;       ///< 0 to vector - 1

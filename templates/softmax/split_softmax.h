@@ -1,7 +1,7 @@
 // Sparse softmax and its gradient for rows that one block would take too long for: rows are cut into strips.
 //
-// Two launches. The first sums each strip and leaves a partial in the workspace; the second joins the partials of its row,
-// always in the same order, and normalises its strip. Where row statistics are read only the second is launched.
+// Two launches. The first sums each strip and leaves a partial in the workspace; the second joins the partials of its
+// row, always in the same order, and normalises its strip. Where row statistics are read only the second is launched.
 #pragma once
 
 #include "abi/fixed.h"
@@ -53,19 +53,22 @@ __global__ void __launch_bounds__(threads(F::config)) split_softmax_sum(const __
   SoftmaxPass<F> pass(args.operands, batch, own.span, Team::rank());
   sum_entries(pass, own.span);
   const Partial total = Team::join(pass, pass.partial());
-  if (own.holds_entries() && Team::rank() == 0) static_cast<Partial*>(args.partials)[batch * args.partial_stride + own.number] = total;
+  if (own.holds_entries() && Team::rank() == 0)
+    static_cast<Partial*>(args.partials)[batch * args.partial_stride + own.number] = total;
   if constexpr (F::traits.statistics == RowStatistics::write) write_empty_statistics<F>(args.operands, batch);
 }
 
 /// The sum of a strip's whole row, from the partials of its strips: the same bits for each of them.
 template <class F, class Pass>
-__device__ inline typename Pass::Partial sum_of_row(const SplitSoftmaxArgs& args, const Pass& pass, const TeamStrip<F>& own, long long batch) {
+__device__ inline typename Pass::Partial sum_of_row(const SplitSoftmaxArgs& args, const Pass& pass,
+                                                    const TeamStrip<F>& own, long long batch) {
   using Partial = typename Pass::Partial;
   Partial sum = Pass::nothing();
   if (own.holds_entries()) {
-    const Partial* const partials = static_cast<const Partial*>(args.partials) + batch * args.partial_stride + own.strip.first;
-    const long long entries =
-        row_offset<false>(args.operands.row_offsets, own.strip.row + 1LL) - row_offset<false>(args.operands.row_offsets, own.strip.row);
+    const Partial* const partials =
+        static_cast<const Partial*>(args.partials) + batch * args.partial_stride + own.strip.first;
+    const long long entries = row_offset<false>(args.operands.row_offsets, own.strip.row + 1LL) -
+                              row_offset<false>(args.operands.row_offsets, own.strip.row);
     const long long strips = (entries + F::config.strip_entries - 1) / F::config.strip_entries;
 #pragma unroll 1
     for (long long strip = SoftmaxTeam<F>::rank(); strip < strips; strip += SoftmaxTeam<F>::threads)
@@ -75,7 +78,8 @@ __device__ inline typename Pass::Partial sum_of_row(const SplitSoftmaxArgs& args
 }
 
 template <class F>
-__global__ void __launch_bounds__(threads(F::config)) split_softmax_store(const __grid_constant__ SplitSoftmaxArgs args) {
+__global__ void __launch_bounds__(threads(F::config))
+    split_softmax_store(const __grid_constant__ SplitSoftmaxArgs args) {
   static_assert(keeps_rules<F>());
   constexpr RowStatistics statistics = F::traits.statistics;
   const long long batch = batch_of_block();

@@ -22,8 +22,8 @@ struct Team {
     Partial of_warp[block_warps];
   };
 
-  /// What all threads of the team know together, the same bits in each of them: `pass.across<count>(partial)` joins count
-  /// neighbouring lanes. Once in a kernel, by every thread of the block.
+  /// What all threads of the team know together, the same bits in each of them: `pass.across<count>(partial)` joins
+  /// count neighbouring lanes. Once in a kernel, by every thread of the block.
   template <class Pass, class Partial>
   static __device__ Partial join(const Pass& pass, Partial partial) {
     partial = pass.template across<lanes>(partial);

@@ -32,13 +32,13 @@ struct Chunk {
 /// Bits [begin, end) of a word, end below 32.
 __device__ inline unsigned bits(unsigned begin, unsigned end) { return (1U << end) - (1U << begin); }
 
-/// Adds products to the sum of the row that they are of, and stores each row as it ends: in C, or, where an earlier chunk
-/// began it, as the chunk's `head` piece. What is left in the sum at the end is of the row that the chunk leaves.
+/// Adds products to the sum of the row that they are of, and stores each row as it ends: in C, or, where an earlier
+/// chunk began it, as the chunk's `head` piece. What is left in the sum at the end is of the row that the chunk leaves.
 template <class F>
 class ChunkWalk {
  public:
-  __device__ ChunkWalk(const CsrProductArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns, const Chunk& chunk,
-                       SharedPiece<F>& head, unsigned lane)
+  __device__ ChunkWalk(const CsrProductArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns,
+                       const Chunk& chunk, SharedPiece<F>& head, unsigned lane)
       : args_(args),
         operands_(operands),
         columns_(columns),
@@ -57,7 +57,8 @@ class ChunkWalk {
   __device__ const RowSum<F>& sum() const { return sum_; }
   __device__ RowSum<F>& sum() { return sum_; }
 
-  /// Takes the batch whose first entry is at `first`, row by row; the entries before this chunk's and behind them are not touched.
+  /// Takes the batch whose first entry is at `first`, row by row; the entries before this chunk's and behind them are
+  /// not touched.
   __device__ void add(typename RowSum<F>::template Loaded<F::config.loads_in_flight>& loaded, unsigned first) {
     constexpr unsigned count = F::config.loads_in_flight;
     const unsigned batch_end = stop_ - first < count ? stop_ : first + count;

@@ -1,9 +1,10 @@
-// The certificate of a sum whose operands were split into two f16 terms: what may have been lost of a warp's columns, k block after k block, and of
-// its rows.
+// The certificate of a sum whose operands were split into two f16 terms: what may have been lost of a warp's columns, k
+// block after k block, and of its rows.
 //
-// An element that loses more than its rounding loses at most 2^-25, as it is scaled, and what it meets is below 2^14, as that is. A sum that is 2^18
-// times as large as all that together errs by less than the contract allows (src/README.md, "Accuracy"). A smaller one vouches for nothing: it
-// becomes NaN, which whoever stores C makes again (spmm/sums_again.h).
+// An element that loses more than its rounding loses at most 2^-25, as it is scaled, and what it meets is below 2^14,
+// as that is. A sum that is 2^18 times as large as all that together errs by less than the contract allows
+// (src/README.md, "Accuracy"). A smaller one vouches for nothing: it becomes NaN, which whoever stores C makes again
+// (spmm/sums_again.h).
 #pragma once
 
 #include "abi/column_loss.h"
@@ -13,8 +14,8 @@
 
 namespace vostok {
 
-/// Of so many columns of a warp, two neighbours of every 64 a lane. In registers, and with few instructions: the loop looks at them at every
-/// promotion (bench/notes/certificates.md#what-it-costs).
+/// Of so many columns of a warp, two neighbours of every 64 a lane. In registers, and with few instructions: the loop
+/// looks at them at every promotion (bench/notes/certificates.md#what-it-costs).
 template <int columns>
 class ColumnLosses {
   static constexpr int chunks = (columns + 63) / 64;
@@ -49,7 +50,8 @@ class ColumnLosses {
   /// Whether anything is lost, after end(): the same for the whole warp.
   __device__ bool any() const { return any_; }
 
-  /// Makes NaN of the sums of an octet that cannot vouch for themselves. `rows`: the fragment's two. Every lane calls it.
+  /// Makes NaN of the sums of an octet that cannot vouch for themselves. `rows`: the fragment's two. Every lane calls
+  /// it.
   __device__ void vouch(float (&sums)[4], int octet, const RowLoss (&rows)[2]) const {
     if (!any_) return;
     constexpr float largest_over_share = 0x1p7F;  // 2^14 2^-25 2^18

@@ -1,10 +1,11 @@
-// What packed strips of grain four leave over of a warp's 16 rows (abi/packed_fours.h), multiplied in f32 with B as it lies: without tensor cores,
-// and exact but for the rounding of sums.
+// What packed strips of grain four leave over of a warp's 16 rows (abi/packed_fours.h), multiplied in f32 with B as it
+// lies: without tensor cores, and exact but for the rounding of sums.
 //
-// A warp takes the entries of its rows one after the other, all lanes the same one, each with columns of its own that lie side by side: rows of B
-// are read in whole lines, two batches of them on their way. A row's sums go to the lanes that have its accumulators by way of shared memory, once
-// for each row. All this comes before the first k block, while its copies are on their way and registers are free; between k blocks it would
-// lengthen every one of them (bench/notes/unpack_wgmma.md#what-is-left-over).
+// A warp takes the entries of its rows one after the other, all lanes the same one, each with columns of its own that
+// lie side by side: rows of B are read in whole lines, two batches of them on their way. A row's sums go to the lanes
+// that have its accumulators by way of shared memory, once for each row. All this comes before the first k block, while
+// its copies are on their way and registers are free; between k blocks it would lengthen every one of them
+// (bench/notes/unpack_wgmma.md#what-is-left-over).
 #pragma once
 
 #include "abi/packed_fours.h"
@@ -33,18 +34,22 @@ class LeftOverProducts {
   using Entry = Vector<unsigned, 2>;  // a LeftEntry
 
  public:
-  /// `first_row` of the strip, `first_column` of the tile; `scratch`: a row of the tile in shared memory, the warp's own.
-  __device__ LeftOverProducts(const UnpackWgmmaArgs& args, const LeftOver& left_over, unsigned product, long long first_row, long long first_column,
-                              unsigned part, unsigned scratch)
+  /// `first_row` of the strip, `first_column` of the tile; `scratch`: a row of the tile in shared memory, the warp's
+  /// own.
+  __device__ LeftOverProducts(const UnpackWgmmaArgs& args, const LeftOver& left_over, unsigned product,
+                              long long first_row, long long first_column, unsigned part, unsigned scratch)
       : args_(args), scratch_(scratch) {
     constexpr unsigned parts = config.k_split * config.k_groups;
     const unsigned first = load_global(left_over.row_starts + first_row);
     const unsigned count = load_global(left_over.row_starts + first_row + packed_strip_rows()) - first;
-    const auto share = [&](unsigned of) { return static_cast<unsigned>(static_cast<unsigned long long>(count) * of / parts); };
+    const auto share = [&](unsigned of) {
+      return static_cast<unsigned>(static_cast<unsigned long long>(count) * of / parts);
+    };
     entries_ = reinterpret_cast<const Entry*>(left_over.entries) + (first + share(part));
     count_ = share(part + 1) - share(part);
     const long long column = first_column + static_cast<long long>(threadIdx.x % 32) * columns;
-    dense_ = static_cast<const Stored*>(args.whole_dense.first) + product * args.whole_dense.stride + column * args.whole_dense.column_step;
+    dense_ = static_cast<const Stored*>(args.whole_dense.first) + product * args.whole_dense.stride +
+             column * args.whole_dense.column_step;
     const long long last = first_column + config.tile_columns < args.n ? first_column + config.tile_columns : args.n;
     columns_ = column < last ? static_cast<int>(last - column) : 0;
     next_chunk_ = load_chunk(0);
@@ -94,7 +99,8 @@ class LeftOverProducts {
 #pragma unroll
     for (unsigned i = 0; i < together; ++i) {
 #pragma unroll
-      for (int word = 0; word < 2; ++word) batch.entries[i].at[word] = __shfl_sync(0xffffffff, chunk_.at[word], asked_ % chunk + i);
+      for (int word = 0; word < 2; ++word)
+        batch.entries[i].at[word] = __shfl_sync(0xffffffff, chunk_.at[word], asked_ % chunk + i);
       const Stored* row = dense_ + packed_left_column(batch.entries[i].at[0]) * args_.whole_dense.row_step;
       make_global_opaque(row);  // else every load computes it anew
 #pragma unroll
@@ -139,7 +145,8 @@ class LeftOverProducts {
     for (int upper = 0; upper < 2; ++upper) {
       if (lane / 4 + 8 * upper != row_) continue;
 #pragma unroll
-      for (int octet = 0; octet < octets; ++octet) sum.add_left_over(upper, octet, load_shared_pair(scratch_ + octet * 32 + lane % 4 * 8));
+      for (int octet = 0; octet < octets; ++octet)
+        sum.add_left_over(upper, octet, load_shared_pair(scratch_ + octet * 32 + lane % 4 * 8));
     }
     __syncwarp();
 #pragma unroll

@@ -1,6 +1,8 @@
-// The elements of A that a row of a strip names, one by one from global memory: for what is rare, small code rather than fast.
+// The elements of A that a row of a strip names, one by one from global memory: for what is rare, small code rather
+// than fast.
 //
-// A place that the structure does not name holds +0; where it names one, packing leaves -0 instead of that (abi/packed_strips.h).
+// A place that the structure does not name holds +0; where it names one, packing leaves -0 instead of that
+// (abi/packed_strips.h).
 #pragma once
 
 #include "abi/packed_fours.h"
@@ -20,7 +22,8 @@ __device__ inline void pair_columns(int (&columns)[2], const unsigned char* stri
     columns[1] = columns[0] + 1;
   } else {
     const auto* const headers = reinterpret_cast<const unsigned*>(strip);
-    const unsigned metadata = load_own(headers + four_metadata_lane(lane, bit) * 2 + 1) >> four_metadata_shift(lane, bit);
+    const unsigned metadata =
+        load_own(headers + four_metadata_lane(lane, bit) * 2 + 1) >> four_metadata_shift(lane, bit);
 #pragma unroll
     for (int half = 0; half < 2; ++half) columns[half] = four_pair_column(lane, bit, metadata, half);
   }
@@ -38,7 +41,8 @@ __device__ inline void visit_packed(const unsigned char* strip, int row, Visit v
     for (unsigned left = mask & (row < 8 ? 0x5555U : 0xaaaaU); left != 0; left &= left - 1) {
       const int bit = __ffs(static_cast<int>(left)) - 1;
       const unsigned pair = packed_start(header) + static_cast<unsigned>(__popc(mask & ((1U << bit) - 1)));
-      const auto* const numbers = reinterpret_cast<const unsigned short*>(strip + packed_header_bytes(kind.grain) + 4 * words * pair);
+      const auto* const numbers =
+          reinterpret_cast<const unsigned short*>(strip + packed_header_bytes(kind.grain) + 4 * words * pair);
       int columns[2];
       pair_columns<kind.grain>(columns, strip, lane, bit);
 #pragma unroll
@@ -65,7 +69,8 @@ __device__ inline void visit_sparse(const unsigned char* strip, int row, Visit v
 #pragma unroll 1
       for (int group = 0; group < sparse_step_columns() / 4; ++group) {  // of four columns
         const int lane = row % 8 * 4 + group % 4, index = group / 4 * 2 + row / 8;
-        const auto* const metadata = reinterpret_cast<const unsigned*>(pass + sparse_metadata_begin()) + row % 8 * 2 + index / 2;
+        const auto* const metadata =
+            reinterpret_cast<const unsigned*>(pass + sparse_metadata_begin()) + row % 8 * 2 + index / 2;
         const unsigned places = load_own(metadata) >> (16 * (index % 2) + 4 * (group % 4));
         const unsigned word = load_own(reinterpret_cast<const unsigned*>(pass) + lane * sparse_registers() + index);
 #pragma unroll
@@ -79,8 +84,8 @@ __device__ inline void visit_sparse(const unsigned char* strip, int row, Visit v
 
 }  // namespace detail
 
-/// visit(column, value) for what row `row` of the strip at `strip` names: columns of the strip, values as they are scaled, in an order that is the
-/// strip's alone. What is left over is not among them.
+/// visit(column, value) for what row `row` of the strip at `strip` names: columns of the strip, values as they are
+/// scaled, in an order that is the strip's alone. What is left over is not among them.
 template <StripsKind kind, class Visit>
 __device__ inline void visit_named(const unsigned char* strip, int row, Visit visit) {
   if constexpr (kind.sparse) detail::visit_sparse<kind>(strip, row, visit);

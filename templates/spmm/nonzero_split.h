@@ -1,11 +1,12 @@
 // SpMM by equal shares of nonzeros: C = A B, A sparse with rows of any lengths.
 //
-// A's nonzeros and row ends are cut into chunks (abi/chunk_start.h). A chunk belongs to threads_per_row lanes that lie side by side
-// along the columns. They take its entries in batches: the rows of B that a batch names are loaded together, whichever rows of
-// A its entries are of, and then multiplied row by row; a row that ends is stored. Every sum is in f32.
+// A's nonzeros and row ends are cut into chunks (abi/chunk_start.h). A chunk belongs to threads_per_row lanes that lie
+// side by side along the columns. They take its entries in batches: the rows of B that a batch names are loaded
+// together, whichever rows of A its entries are of, and then multiplied row by row; a row that ends is stored. Every
+// sum is in f32.
 //
-// Only rows of chunk_items nonzeros and more are cut, into pieces. The chunks of a block add theirs in shared memory, in order;
-// what different blocks have of a row goes to the workspace, and nonzero_split_rows.h adds it, in order too.
+// Only rows of chunk_items nonzeros and more are cut, into pieces. The chunks of a block add theirs in shared memory,
+// in order; what different blocks have of a row goes to the workspace, and nonzero_split_rows.h adds it, in order too.
 //
 // Elements that A lacks never touch B: what is loaded for entries of other chunks is nothing.
 #pragma once
@@ -27,10 +28,11 @@ struct NonzeroSplitShared {
   SharedPiece<F> tails[F::config.chunks_per_block];
 };
 
-/// Multiplies the chunk's part of a step: the entries [own_begin, own_end) of it. A chunk without entries has one such part, in
-/// which its rows end.
+/// Multiplies the chunk's part of a step: the entries [own_begin, own_end) of it. A chunk without entries has one such
+/// part, in which its rows end.
 template <class F>
-__device__ inline void add_step(ChunkWalk<F>& walk, const StagedEntries<F>& entries, unsigned step_start, unsigned own_begin, unsigned own_end) {
+__device__ inline void add_step(ChunkWalk<F>& walk, const StagedEntries<F>& entries, unsigned step_start,
+                                unsigned own_begin, unsigned own_end) {
   constexpr unsigned count = F::config.loads_in_flight;
   /// Past the part's end nothing is loaded.
   const auto load = [&](unsigned batch) {
@@ -83,10 +85,12 @@ __device__ inline void multiply_chunk(ChunkWalk<F>& walk, StagedEntries<F>& entr
   }
 }
 
-/// Adds what the block's chunks have of cut rows: a row that the block begins and ends is stored, of others a piece is left.
+/// Adds what the block's chunks have of cut rows: a row that the block begins and ends is stored, of others a piece is
+/// left.
 template <class F>
-__device__ inline void join_pieces(const NonzeroSplitArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns, const TileIndex<F>& tile,
-                                   const Chunk& chunk, unsigned chunk_in_block, unsigned lane) {
+__device__ inline void join_pieces(const NonzeroSplitArgs& args, const Operands<F>& operands,
+                                   const LaneColumns<F>& columns, const TileIndex<F>& tile, const Chunk& chunk,
+                                   unsigned chunk_in_block, unsigned lane) {
   auto& shared = dynamic_shared<NonzeroSplitShared<F>>();
   const unsigned block_start = tile.row_tile * F::config.chunks_per_block;
   const PiecePlaces places(args, tile.product);
@@ -108,10 +112,12 @@ __device__ inline void join_pieces(const NonzeroSplitArgs& args, const Operands<
 }
 
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) nonzero_split(const __grid_constant__ NonzeroSplitArgs args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    nonzero_split(const __grid_constant__ NonzeroSplitArgs args) {
   constexpr auto config = F::config;
   static_assert(keeps_rules<F>());
-  static_assert(sizeof(NonzeroSplitShared<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
+  static_assert(sizeof(NonzeroSplitShared<F>) == shared_bytes(F::traits, config),
+                "shared_bytes differs from the layout");
   const CsrProductArgs& product = args.product;
   const auto tile = TileIndex<F>::of_block(product);
   if (!tile.exists(product, 1, args.block_count)) return;
@@ -123,7 +129,8 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) nonz
   wait_for_previous_launch();
   const Operands<F> operands = operands_of<F>(product, tile.product);
   const LaneColumns<F> columns{tile.first_column(lane), product.n};
-  const EntrySpan<F> span = entry_span<F>(static_cast<unsigned>(chunk.start.position), static_cast<unsigned>(chunk.stop.position));
+  const EntrySpan<F> span =
+      entry_span<F>(static_cast<unsigned>(chunk.start.position), static_cast<unsigned>(chunk.stop.position));
   StagedEntries<F> entries(product, operands, span, shared.steps[chunk_in_block], lane);
   ChunkWalk<F> walk(product, operands, columns, chunk, shared.heads[chunk_in_block], lane);
   multiply_chunk(walk, entries, span);

@@ -18,24 +18,27 @@ struct SplitRowShared {
 
 /// The tails [first, end) of blocks that follow one another.
 template <class F>
-__device__ inline PieceSum<F> sum_of_tails(const PiecePlaces& places, const LaneColumns<F>& columns, unsigned first, unsigned end) {
+__device__ inline PieceSum<F> sum_of_tails(const PiecePlaces& places, const LaneColumns<F>& columns, unsigned first,
+                                           unsigned end) {
   PieceSum<F> sum;
 #pragma unroll 8
   for (unsigned block = first; block < end; ++block) sum.add(places.tail(block), columns);
   return sum;
 }
 
-/// A block of this grid for each of nonzero_split's: it takes the row that the other ended, where an earlier one began it.
-/// Long rows are added in ranges of blocks, then the ranges are.
+/// A block of this grid for each of nonzero_split's: it takes the row that the other ended, where an earlier one began
+/// it. Long rows are added in ranges of blocks, then the ranges are.
 template <class F>
-__global__ void __launch_bounds__(threads(F::config)) nonzero_split_rows(const __grid_constant__ NonzeroSplitArgs args) {
+__global__ void __launch_bounds__(threads(F::config))
+    nonzero_split_rows(const __grid_constant__ NonzeroSplitArgs args) {
   constexpr auto config = F::config;
   static_assert(sizeof(SplitRowShared<F>) == shared_bytes(config), "shared_bytes differs from the layout");
   const auto tile = TileIndex<F>::of_block(args.product);
   if (!tile.exists(args.product, 1, args.block_count)) return;
   const unsigned block = tile.row_tile;
   const unsigned first_chunk = block * args.chunks_per_block;
-  const unsigned end_chunk = args.chunk_count - first_chunk < args.chunks_per_block ? args.chunk_count : first_chunk + args.chunks_per_block;
+  const unsigned end_chunk =
+      args.chunk_count - first_chunk < args.chunks_per_block ? args.chunk_count : first_chunk + args.chunks_per_block;
   const ChunkStart start = load_global(args.chunks + first_chunk);
   const ChunkStart stop = load_global(args.chunks + end_chunk);
   follow_previous_launch();  // also where no block has a row to add: the launch after this one waits for this one alone
@@ -57,7 +60,8 @@ __global__ void __launch_bounds__(threads(F::config)) nonzero_split_rows(const _
 #pragma unroll
   for (int i = 0; i < config.ranges; ++i) sum.add(shared.ranges[i], lane);
   sum.add(places.head(block), columns);
-  store_row(sum, args.product, operands_of<F>(args.product, tile.product), columns, static_cast<unsigned>(start.row), true);
+  store_row(sum, args.product, operands_of<F>(args.product, tile.product), columns, static_cast<unsigned>(start.row),
+            true);
 }
 
 }  // namespace vostok

@@ -1,4 +1,5 @@
-// packed[b, p] = values[b, positions[p]]: the values of a transposed A, brought into its own order before a product reads them.
+// packed[b, p] = values[b, positions[p]]: the values of a transposed A, brought into its own order before a product
+// reads them.
 #pragma once
 
 #include "abi/fixed.h"

@@ -6,8 +6,8 @@
 
 namespace vostok {
 
-/// A panel's rows of B, the columns of the block's tile. Rows past k and columns past n hold anything: no entry names them, and what
-/// is summed of them is not stored.
+/// A panel's rows of B, the columns of the block's tile. Rows past k and columns past n hold anything: no entry names
+/// them, and what is summed of them is not stored.
 template <class F>
 struct Panel {
   using Stored = typename Element<F::traits.element>::Storage;
@@ -25,7 +25,10 @@ class PanelCopies {
 
  public:
   __device__ PanelCopies(const StagedRowsArgs& args, const Operands<F>& operands, long long first_column)
-      : row_(threadIdx.x / pieces), piece_(threadIdx.x % pieces * config.dense_vector), k_(args.k), leading_(args.product.dense_leading) {
+      : row_(threadIdx.x / pieces),
+        piece_(threadIdx.x % pieces * config.dense_vector),
+        k_(args.k),
+        leading_(args.product.dense_leading) {
     const long long column = first_column + piece_;
     wanted_ = column < args.product.n;
     source_ = operands.dense + row_ * leading_ + column;
@@ -35,7 +38,8 @@ class PanelCopies {
   __device__ void copy(Panel<F>& to, unsigned panel) const {
     if (!wanted_) return;
     const long long first = static_cast<long long>(panel) * config.panel_rows;
-    copy_rows(to, source_ + first * leading_, k_ - first < config.panel_rows ? static_cast<unsigned>(k_ - first) : config.panel_rows);
+    copy_rows(to, source_ + first * leading_,
+              k_ - first < config.panel_rows ? static_cast<unsigned>(k_ - first) : config.panel_rows);
   }
 
  private:

@@ -1,4 +1,5 @@
-// A row's entries of a panel, through shared memory: its lanes load different ones and read each other's, two at a time.
+// A row's entries of a panel, through shared memory: its lanes load different ones and read each other's, two at a
+// time.
 #pragma once
 
 #include "spmm/panel_rows.h"
@@ -43,16 +44,20 @@ class PanelEntries {
       const unsigned position = segment.begin + slot(i);
       if (slot(i) >= config.tile_nonzeros || position >= segment.end) continue;
       loaded_columns_[i] = load_global(columns_ + position);
-      if constexpr (gathers_values(F::traits, config)) loaded_values_[i] = load_global(values_ + load_global(positions_ + position));
+      if constexpr (gathers_values(F::traits, config))
+        loaded_values_[i] = load_global(values_ + load_global(positions_ + position));
       else loaded_values_[i] = load_global(values_ + position);
     }
   }
 
-  /// Makes the `count` that were loaded readable by the row's lanes. `base`: what is added to a row's offset, 32-bit arithmetic.
+  /// Makes the `count` that were loaded readable by the row's lanes. `base`: what is added to a row's offset, 32-bit
+  /// arithmetic.
   __device__ void publish(unsigned count, unsigned base) {
 #pragma unroll
     for (int i = 0; i < loads; ++i)
-      if (slot(i) < count) chunk_.at[slot(i)] = {loaded_columns_[i] * row_bytes + base, Element<F::traits.element>::to_float(loaded_values_[i])};
+      if (slot(i) < count)
+        chunk_.at[slot(i)] = {loaded_columns_[i] * row_bytes + base,
+                              Element<F::traits.element>::to_float(loaded_values_[i])};
     __syncwarp();
   }
 

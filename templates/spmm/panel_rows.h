@@ -63,13 +63,16 @@ class WarpRows {
   /// Neighbours in the order of length are abreast in a warp. Every other step deals backwards.
   static __device__ unsigned long long slot_of(const StagedRowsArgs& args, unsigned row_tile, unsigned step) {
     const unsigned warp = threadIdx.x / 32;
-    if constexpr (!config.row_swizzle) return (static_cast<unsigned long long>(row_tile) * config.warps + warp) * config.rows_per_lane + step;
+    if constexpr (!config.row_swizzle)
+      return (static_cast<unsigned long long>(row_tile) * config.warps + warp) * config.rows_per_lane + step;
     const unsigned long long warps = static_cast<unsigned long long>(args.row_tiles) * config.warps;
     const unsigned long long place = static_cast<unsigned long long>(warp) * args.row_tiles + row_tile;
     return step * warps + (step % 2 == 0 ? place : warps - 1 - place);
   }
 
-  static __device__ unsigned lane_of(unsigned step) { return step * abreast + threadIdx.x % 32 / config.threads_per_row; }
+  static __device__ unsigned lane_of(unsigned step) {
+    return step * abreast + threadIdx.x % 32 / config.threads_per_row;
+  }
 
   __device__ unsigned load_start(unsigned panel) const {
     return row_ == no_row ? 0 : static_cast<unsigned>(load_global(starts_ + static_cast<long long>(panel) * m_ + row_));

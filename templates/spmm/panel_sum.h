@@ -59,13 +59,15 @@ struct PanelSum {
 #pragma unroll
     for (int i = 0; i < batch; ++i)
 #pragma unroll
-      for (int c = 0; c < chunks; ++c) dense[i][c] = *reinterpret_cast<const Bits*>(panels + staged.at[i].offset + c * stride_bytes);
+      for (int c = 0; c < chunks; ++c)
+        dense[i][c] = *reinterpret_cast<const Bits*>(panels + staged.at[i].offset + c * stride_bytes);
 #pragma unroll
     for (int i = 0; i < batch; ++i)
 #pragma unroll
       for (int c = 0; c < chunks; ++c)
 #pragma unroll
-        for (int j = 0; j < width; ++j) at[c][j] += staged.at[i].value * loaded_element<F::traits.element>(dense[i][c], j);
+        for (int j = 0; j < width; ++j)
+          at[c][j] += staged.at[i].value * loaded_element<F::traits.element>(dense[i][c], j);
   }
 };
 

@@ -10,7 +10,8 @@ namespace vostok {
 class PartialRows {
  public:
   __device__ PartialRows(const StagedRowsArgs& args, unsigned product, unsigned slice)
-      : first_(args.partial + (static_cast<long long>(product) * args.slices + slice) * args.product.m * args.partial_leading),
+      : first_(args.partial +
+               (static_cast<long long>(product) * args.slices + slice) * args.product.m * args.partial_leading),
         leading_(args.partial_leading) {}
 
   __device__ float* row(unsigned row) const { return first_ + row * leading_; }

@@ -68,7 +68,8 @@ template <class F, class Sum>
 __device__ inline void store_piece(const Sum& sum, float* piece, const LaneColumns<F>& columns) {
 #pragma unroll
   for (int c = 0; c < LaneColumns<F>::chunks; ++c)
-    if (columns.exists(c)) store_global<false>(reinterpret_cast<PiecePart<F>*>(piece + columns.column(c)), piece_part<F>(sum, c));
+    if (columns.exists(c))
+      store_global<false>(reinterpret_cast<PiecePart<F>*>(piece + columns.column(c)), piece_part<F>(sum, c));
 }
 
 }  // namespace vostok

@@ -29,8 +29,8 @@ template <class F>
 __device__ inline Operands<F> operands_of(const CsrProductArgs& args, unsigned product) {
   using Value = typename Element<F::traits.element>::Storage;
   using Output = typename Element<F::traits.output>::Storage;
-  Operands<F> operands = {static_cast<const Value*>(args.values), static_cast<const Value*>(args.dense), static_cast<Output*>(args.output),
-                          static_cast<const Output*>(args.residual)};
+  Operands<F> operands = {static_cast<const Value*>(args.values), static_cast<const Value*>(args.dense),
+                          static_cast<Output*>(args.output), static_cast<const Output*>(args.residual)};
   if constexpr (F::traits.batched) {
     operands.values += product * args.value_stride;
     operands.dense += product * args.dense_stride;
@@ -40,8 +40,8 @@ __device__ inline Operands<F> operands_of(const CsrProductArgs& args, unsigned p
   return operands;
 }
 
-/// The entries [begin, end), taken in steps that start at `first`: `begin`, or the vector boundary before it. Entries in
-/// [first, begin) belong to whatever lies before.
+/// The entries [begin, end), taken in steps that start at `first`: `begin`, or the vector boundary before it. Entries
+/// in [first, begin) belong to whatever lies before.
 template <class F>
 struct EntrySpan {
   Position<F> first;
@@ -50,7 +50,9 @@ struct EntrySpan {
 
   __device__ bool holds(Position<F> position) const { return position >= begin && position < end; }
   /// The part of a step that is the span's own, as positions within the step.
-  __device__ unsigned own_begin(Position<F> step_start) const { return begin > step_start ? static_cast<unsigned>(begin - step_start) : 0; }
+  __device__ unsigned own_begin(Position<F> step_start) const {
+    return begin > step_start ? static_cast<unsigned>(begin - step_start) : 0;
+  }
   __device__ unsigned own_end(Position<F> step_start, unsigned step_length) const {
     const Position<F> left = end - step_start;
     return left < step_length ? static_cast<unsigned>(left) : step_length;
@@ -59,7 +61,8 @@ struct EntrySpan {
 
 template <class F>
 __device__ inline Position<F> row_offset(const CsrProductArgs& args, unsigned row) {
-  if constexpr (F::traits.wide_nonzeros) return static_cast<Position<F>>(load_global(static_cast<const long long*>(args.row_offsets) + row));
+  if constexpr (F::traits.wide_nonzeros)
+    return static_cast<Position<F>>(load_global(static_cast<const long long*>(args.row_offsets) + row));
   else return static_cast<Position<F>>(load_global(static_cast<const int*>(args.row_offsets) + row));
 }
 
@@ -94,8 +97,8 @@ __device__ inline void load_values(Packet<F>& packet, const typename Packet<F>::
 
 /// The values of a packet's own entries, each from where value_positions says.
 template <class F>
-__device__ inline void load_gathered_values(Packet<F>& packet, const CsrProductArgs& args, const Operands<F>& operands, const EntrySpan<F>& span,
-                                            Position<F> position) {
+__device__ inline void load_gathered_values(Packet<F>& packet, const CsrProductArgs& args, const Operands<F>& operands,
+                                            const EntrySpan<F>& span, Position<F> position) {
   constexpr int count = F::config.sparse_vector;
   const auto places = load_global(reinterpret_cast<const Vector<int, count>*>(args.value_positions + position));
 #pragma unroll
@@ -105,7 +108,8 @@ __device__ inline void load_gathered_values(Packet<F>& packet, const CsrProductA
 
 /// The packet at `position`, which is before the span's end. Nothing is read past the arrays.
 template <class F>
-__device__ inline Packet<F> load_packet(const CsrProductArgs& args, const Operands<F>& operands, const EntrySpan<F>& span, Position<F> position) {
+__device__ inline Packet<F> load_packet(const CsrProductArgs& args, const Operands<F>& operands,
+                                        const EntrySpan<F>& span, Position<F> position) {
   constexpr int count = F::config.sparse_vector;
   constexpr bool gathers = gathers_values(F::traits, F::config);
   const auto* columns = static_cast<const typename Packet<F>::Column*>(args.column_indices) + position;
@@ -121,7 +125,8 @@ __device__ inline Packet<F> load_packet(const CsrProductArgs& args, const Operan
   for (int i = 0; i < count; ++i) {
     if (left > static_cast<unsigned>(i)) {
       packet.columns.at[i] = load_global(columns + i);
-      const auto place = gathers ? static_cast<Position<F>>(load_global(args.value_positions + position + i)) : position + i;
+      const auto place =
+          gathers ? static_cast<Position<F>>(load_global(args.value_positions + position + i)) : position + i;
       packet.values.at[i] = load_global(operands.values + place);
     }
   }

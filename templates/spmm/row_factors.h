@@ -5,8 +5,8 @@
 
 namespace vostok {
 
-/// One factor at each promotion, one at the end. The first keeps sums of small rows and large columns from becoming infinite, the second
-/// the precision of the others.
+/// One factor at each promotion, one at the end. The first keeps sums of small rows and large columns from becoming
+/// infinite, the second the precision of the others.
 struct RowFactors {
   float promotion;
   float end;

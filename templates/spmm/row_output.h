@@ -18,7 +18,8 @@ class OutputPiece {
 
  public:
   __device__ OutputPiece(const CsrProductArgs& args, unsigned row, long long column)
-      : first_(row_major ? row * args.output_leading + column : column * args.output_leading + row), column_step_(args.output_leading) {}
+      : first_(row_major ? row * args.output_leading + column : column * args.output_leading + row),
+        column_step_(args.output_leading) {}
 
   /// Adds what the matrix holds; `own`: the matrix is C itself.
   template <bool own>
@@ -53,14 +54,15 @@ class OutputPiece {
   long long column_step_;
 };
 
-/// Stores what becomes of a row's products; sum.total(chunk, j) are those of the lane's columns. Every lane of the row's subwarps calls it.
+/// Stores what becomes of a row's products; sum.total(chunk, j) are those of the lane's columns. Every lane of the
+/// row's subwarps calls it.
 template <class F, class Sum>
-__device__ inline void store_row(const Sum& sum, const CsrProductArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns, unsigned row,
-                                 bool stores) {
+__device__ inline void store_row(const Sum& sum, const CsrProductArgs& args, const Operands<F>& operands,
+                                 const LaneColumns<F>& columns, unsigned row, bool stores) {
   constexpr auto traits = F::traits;
   constexpr int width = F::config.dense_vector;
-  const ScaleAndBias<traits.bias, traits.scale, traits.bias_element> scale_and_bias{args.bias,
-                                                                                    scale_factor<traits.scale>(args.scale, args.device_scale)};
+  const ScaleAndBias<traits.bias, traits.scale, traits.bias_element> scale_and_bias{
+      args.bias, scale_factor<traits.scale>(args.scale, args.device_scale)};
   const float row_bias = stores ? scale_and_bias.row_bias(row) : 0.0F;
 #pragma unroll
   for (int c = 0; c < LaneColumns<F>::chunks; ++c) {

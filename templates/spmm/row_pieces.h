@@ -1,4 +1,5 @@
-// The sums of a row's pieces, which neighbouring rows of a block made: added up in order, so that the same bits come out every time.
+// The sums of a row's pieces, which neighbouring rows of a block made: added up in order, so that the same bits come
+// out every time.
 #pragma once
 
 #include "abi/row_tile.h"
@@ -28,8 +29,8 @@ class RowTotals {
 
   __device__ float total(int chunk, int j) const { return totals_[chunk][j]; }
 
-  /// Adds the other pieces to the first one, whose lanes are told true. All threads of the block call it; the pieces of a row are an aligned
-  /// group of the block's rows.
+  /// Adds the other pieces to the first one, whose lanes are told true. All threads of the block call it; the pieces of
+  /// a row are an aligned group of the block's rows.
   __device__ bool gather(Shared* rows, unsigned row_in_block, unsigned lane, unsigned pieces) {
     const unsigned piece = row_in_block % pieces;
     const bool writes = lane < config.threads_per_row;
@@ -52,7 +53,8 @@ class RowTotals {
     for (int c = 0; c < chunks; ++c)
 #pragma unroll
       for (int j = 0; j < width; j += word)
-        move(*reinterpret_cast<Word*>(&row[(c * config.threads_per_row + lane) * width + j]), *reinterpret_cast<Word*>(&totals_[c][j]));
+        move(*reinterpret_cast<Word*>(&row[(c * config.threads_per_row + lane) * width + j]),
+             *reinterpret_cast<Word*>(&totals_[c][j]));
   }
 
   alignas(16) float totals_[chunks][width];

@@ -36,10 +36,12 @@ class RowSum {
   using Bits = typename detail::BitsOf<sizeof(Dense)>::Type;
 
  public:
-  __device__ RowSum(const CsrProductArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns) : columns_(columns) {
+  __device__ RowSum(const CsrProductArgs& args, const Operands<F>& operands, const LaneColumns<F>& columns)
+      : columns_(columns) {
     const long long column_step = reads_columns(F::traits, config) ? args.dense_leading : 1;
 #pragma unroll
-    for (int c = 0; c < chunks; ++c) dense_[c] = reinterpret_cast<const char*>(operands.dense + columns.readable(c) * column_step);
+    for (int c = 0; c < chunks; ++c)
+      dense_[c] = reinterpret_cast<const char*>(operands.dense + columns.readable(c) * column_step);
   }
 
   /// A batch and what it multiplies.
@@ -60,7 +62,8 @@ class RowSum {
       for (int c = 0; c < chunks; ++c) {
         loaded.dense[i][c] = {};
         const bool wanted = config.column_edge != ColumnEdge::predicated || columns_.exists(c);
-        if (own(i) && wanted) loaded.dense[i][c] = load_global(reinterpret_cast<const Bits*>(dense_[c] + batch.offsets[i]));
+        if (own(i) && wanted)
+          loaded.dense[i][c] = load_global(reinterpret_cast<const Bits*>(dense_[c] + batch.offsets[i]));
       }
     }
     return loaded;
@@ -76,7 +79,8 @@ class RowSum {
 #pragma unroll
       for (int c = 0; c < chunks; ++c) {
         const bool wanted = config.column_edge != ColumnEdge::predicated || columns_.exists(c);
-        if ((mask >> i & 1U) != 0 && wanted) loaded.dense[i][c] = load_global(reinterpret_cast<const Bits*>(dense_[c] + batch.offsets[i]));
+        if ((mask >> i & 1U) != 0 && wanted)
+          loaded.dense[i][c] = load_global(reinterpret_cast<const Bits*>(dense_[c] + batch.offsets[i]));
       }
     }
     return loaded;
@@ -124,7 +128,8 @@ class RowSum {
   __device__ float total(int chunk, int j) const {
     float value = keeps_totals(F::traits, config) ? total_[chunk][j] + sum_[chunk][j] : sum_[chunk][j];
 #pragma unroll
-    for (int distance = config.threads_per_row; distance < lanes_per_row(config); distance *= 2) value += shuffle_xor(value, distance);
+    for (int distance = config.threads_per_row; distance < lanes_per_row(config); distance *= 2)
+      value += shuffle_xor(value, distance);
     return value;
   }
 
@@ -135,7 +140,8 @@ class RowSum {
     for (int c = 0; c < chunks; ++c) {
       const auto dense = __builtin_bit_cast(Dense, loaded.dense[i][c]);
 #pragma unroll
-      for (int j = 0; j < width; ++j) sum_[c][j] = fmaf(loaded.values[i], Element<F::traits.element>::to_float(dense.at[j]), sum_[c][j]);
+      for (int j = 0; j < width; ++j)
+        sum_[c][j] = fmaf(loaded.values[i], Element<F::traits.element>::to_float(dense.at[j]), sum_[c][j]);
     }
   }
 

@@ -1,11 +1,11 @@
 // SpMM of "Sparse GPU Kernels for Deep Learning" (Gale, Zaharia, Young, Elsen, SC20), section V: C = A B, A sparse.
 //
-// A block computes tile_rows rows by tile_columns columns of C (1-D tiling: a row is never split over blocks). A row belongs
-// to row_split subwarps of threads_per_row lanes each; a lane owns chunks of dense_vector columns. The row's entries are taken
-// tile_nonzeros at a time. Every sum is in f32.
+// A block computes tile_rows rows by tile_columns columns of C (1-D tiling: a row is never split over blocks). A row
+// belongs to row_split subwarps of threads_per_row lanes each; a lane owns chunks of dense_vector columns. The row's
+// entries are taken tile_nonzeros at a time. Every sum is in f32.
 //
-// With slot_entries the columns of the first entries come from the row's slot (abi/row_slots.h), and with row_pieces the pieces of a long row
-// are rows of a block of their own, whose sums are added up at the end.
+// With slot_entries the columns of the first entries come from the row's slot (abi/row_slots.h), and with row_pieces
+// the pieces of a long row are rows of a block of their own, whose sums are added up at the end.
 //
 // Elements that A lacks never touch B: steps that hold entries of other rows predicate their loads of B.
 #pragma once
@@ -33,8 +33,8 @@ struct StagedBlock<F, true> {
   typename RowTotals<F>::Shared pieces[F::config.tile_rows];
 };
 
-/// The place in the row order that a row of a block's tile has. Neighbouring rows fill a tile, or, dealt, neighbouring rows
-/// fill a warp and the warps of a block lie a whole grid apart.
+/// The place in the row order that a row of a block's tile has. Neighbouring rows fill a tile, or, dealt, neighbouring
+/// rows fill a warp and the warps of a block lie a whole grid apart.
 template <class F>
 __device__ inline unsigned row_slot(unsigned rows, unsigned row_tile, unsigned row_in_block) {
   constexpr unsigned tile_rows = F::config.tile_rows;
@@ -51,8 +51,8 @@ __device__ inline EntrySpan<F> row_span(const CsrProductArgs& args, unsigned row
   return entry_span<F>(row_offset<F>(args, row), row_offset<F>(args, row + 1));
 }
 
-/// Adds the batches [batch, end), at least one; load(b) loads one of them. The loops stay rolled: unrolled, they would issue
-/// the loads of all batches at once, and the config says how many are wanted.
+/// Adds the batches [batch, end), at least one; load(b) loads one of them. The loops stay rolled: unrolled, they would
+/// issue the loads of all batches at once, and the config says how many are wanted.
 template <class F, class Load>
 __device__ inline void add_batches(RowSum<F>& sum, unsigned batch, unsigned end, Load load) {
   if constexpr (!F::config.overlap_batches) {
@@ -76,13 +76,15 @@ __device__ inline void add_batches(RowSum<F>& sum, unsigned batch, unsigned end,
 template <class F>
 __device__ inline void add_whole(RowSum<F>& sum, const StagedEntries<F>& entries, unsigned subwarp) {
   constexpr int count = F::config.loads_in_flight;
-  add_batches<F>(sum, 0, entries_per_lane(F::config) / count,
-                 [&](unsigned b) { return sum.load(entries.template read<count>(b, subwarp), [](int) { return true; }); });
+  add_batches<F>(sum, 0, entries_per_lane(F::config) / count, [&](unsigned b) {
+    return sum.load(entries.template read<count>(b, subwarp), [](int) { return true; });
+  });
 }
 
 /// Adds the entries [own_begin, own_end) of a step that holds entries of other rows, or ends early.
 template <class F>
-__device__ inline void add_part(RowSum<F>& sum, const StagedEntries<F>& entries, unsigned own_begin, unsigned own_end, unsigned subwarp) {
+__device__ inline void add_part(RowSum<F>& sum, const StagedEntries<F>& entries, unsigned own_begin, unsigned own_end,
+                                unsigned subwarp) {
   constexpr int count = F::config.residue_unroll;
   constexpr unsigned batch_length = count * F::config.row_split;
   add_batches<F>(sum, own_begin / batch_length, (own_end + batch_length - 1) / batch_length, [&](unsigned b) {
@@ -95,8 +97,8 @@ __device__ inline void add_part(RowSum<F>& sum, const StagedEntries<F>& entries,
 
 /// Adds the entries of a slot. Of the first batch B is asked for before the values are there.
 template <class F>
-__device__ inline void add_slot(RowSum<F>& sum, const CsrProductArgs& args, SlotEntries<F>& slot, const StagedEntries<F>& entries,
-                                const StagedStep<F>& step, unsigned subwarp) {
+__device__ inline void add_slot(RowSum<F>& sum, const CsrProductArgs& args, SlotEntries<F>& slot,
+                                const StagedEntries<F>& entries, const StagedStep<F>& step, unsigned subwarp) {
   constexpr auto config = F::config;
   constexpr int all = config.slot_entries / config.row_split;
   constexpr int wanted = config.residue_unroll * (config.overlap_batches ? 2 : 1);
@@ -121,7 +123,8 @@ __device__ inline void add_run(RowSum<F>& sum, StagedEntries<F>& entries, const 
   constexpr unsigned step_length = config.tile_nonzeros;
   constexpr unsigned steps_per_flush = 256 / entries_per_lane(config);
   // The rows of a warp take the same number of steps, so that they synchronise together and stay converged.
-  const unsigned steps = warp_maximum<lanes_per_row(config)>(static_cast<unsigned>((span.end - span.first + step_length - 1) / step_length));
+  const unsigned steps = warp_maximum<lanes_per_row(config)>(
+      static_cast<unsigned>((span.end - span.first + step_length - 1) / step_length));
   Position<F> start = span.first;
 #pragma unroll 1
   for (unsigned step = 0; step < steps; ++step, start += step_length) {
@@ -156,8 +159,8 @@ struct WalkedRow {
 
 /// Adds a row's entries. Where they lie is looked up before the launch's wait.
 template <class F>
-__device__ inline WalkedRow multiply_row(RowSum<F>& sum, const RowTileArgs& args, const Operands<F>& operands, unsigned slot, bool exists,
-                                         unsigned row_in_block, unsigned lane) {
+__device__ inline WalkedRow multiply_row(RowSum<F>& sum, const RowTileArgs& args, const Operands<F>& operands,
+                                         unsigned slot, bool exists, unsigned row_in_block, unsigned lane) {
   constexpr auto config = F::config;
   const CsrProductArgs& product = args.product;
   StagedStep<F>& step = dynamic_shared<StagedBlock<F>>().rows[row_in_block];
@@ -187,7 +190,8 @@ __device__ inline WalkedRow multiply_row(RowSum<F>& sum, const RowTileArgs& args
 }
 
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) row_tile(const __grid_constant__ RowTileArgs args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    row_tile(const __grid_constant__ RowTileArgs args) {
   constexpr auto config = F::config;
   static_assert(keeps_rules<F>());
   static_assert(sizeof(StagedBlock<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");

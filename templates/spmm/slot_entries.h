@@ -1,5 +1,5 @@
-// The first entries of a row, from its slot (abi/row_slots.h): the record and the columns are loaded at once, so that B is asked for one load
-// after the kernel starts. Where the values lie is known by the record; they come while B does.
+// The first entries of a row, from its slot (abi/row_slots.h): the record and the columns are loaded at once, so that B
+// is asked for one load after the kernel starts. Where the values lie is known by the record; they come while B does.
 #pragma once
 
 #include "abi/row_slots.h"
@@ -18,10 +18,12 @@ class SlotEntries {
 
  public:
   /// A slot past the last one is an empty row.
-  __device__ SlotEntries(const RowSlots& slots, unsigned slot, bool exists, StagedStep<F>& step, unsigned lane) : step_(step), lane_(lane) {
+  __device__ SlotEntries(const RowSlots& slots, unsigned slot, bool exists, StagedStep<F>& step, unsigned lane)
+      : step_(step), lane_(lane) {
     if (!exists) return;
     record_ = load_global(slots.records + slot);
-    const Column* const columns = static_cast<const Column*>(slots.columns) + static_cast<unsigned long long>(slot) * room;
+    const Column* const columns =
+        static_cast<const Column*>(slots.columns) + static_cast<unsigned long long>(slot) * room;
 #pragma unroll
     for (unsigned i = 0; i < loads; ++i) columns_[i] = load_global(columns + place(i));
   }
@@ -54,7 +56,8 @@ class SlotEntries {
   /// The same of the values; behind the row's entries they are zeros.
   __device__ void publish_values() {
 #pragma unroll
-    for (unsigned i = 0; i < loads; ++i) step_.values[place(i)] = place(i) < count() ? Element<F::traits.element>::to_float(values_[i]) : 0.0F;
+    for (unsigned i = 0; i < loads; ++i)
+      step_.values[place(i)] = place(i) < count() ? Element<F::traits.element>::to_float(values_[i]) : 0.0F;
     __syncwarp();
   }
 

@@ -1,5 +1,5 @@
-// The A-fragments of a warp from a sparse strip (abi/sparse_strips.h): registers and metadata of one pass, as mma.sp and a warp's slice of
-// wgmma.sp take them.
+// The A-fragments of a warp from a sparse strip (abi/sparse_strips.h): registers and metadata of one pass, as mma.sp
+// and a warp's slice of wgmma.sp take them.
 #pragma once
 
 #include "abi/sparse_strips.h"
@@ -23,9 +23,13 @@ __device__ inline Vector<unsigned, 4> load_words(SharedAddress from) {
 }
 
 /// The same of global memory, which the launch before may have written: plain loads.
-__device__ inline Vector<unsigned, 4> load_words(const unsigned char* from) { return load_own(reinterpret_cast<const Vector<unsigned, 4>*>(from)); }
+__device__ inline Vector<unsigned, 4> load_words(const unsigned char* from) {
+  return load_own(reinterpret_cast<const Vector<unsigned, 4>*>(from));
+}
 __device__ inline unsigned load_one_word(SharedAddress from) { return load_word(from); }
-__device__ inline unsigned load_one_word(const unsigned char* from) { return load_own(reinterpret_cast<const unsigned*>(from)); }
+__device__ inline unsigned load_one_word(const unsigned char* from) {
+  return load_own(reinterpret_cast<const unsigned*>(from));
+}
 
 /// One strip of a pass.
 struct SparseFragment {
@@ -36,7 +40,8 @@ struct SparseFragment {
 /// Where nothing is to be added: zeros, of two places that exist.
 __device__ inline SparseFragment empty_fragment() { return {{0, 0, 0, 0}, 0xeeeeeeeeU}; }
 
-/// One lane's way through a strip. `From` is a SharedAddress, or a pointer to global memory; the strip is 16-byte aligned.
+/// One lane's way through a strip. `From` is a SharedAddress, or a pointer to global memory; the strip is 16-byte
+/// aligned.
 template <class From>
 class SparseStrip {
  public:

@@ -1,9 +1,10 @@
-// SpMM on tensor cores that skip two of every four elements (mma.sp): A comes as sparse strips, whose passes are fragments already, B
-// through shared memory. Where four neighbouring elements of a row have more than two nonzeros, the others are a second pass: exact for
-// any A, fast where it is rare.
+// SpMM on tensor cores that skip two of every four elements (mma.sp): A comes as sparse strips, whose passes are
+// fragments already, B through shared memory. Where four neighbouring elements of a row have more than two nonzeros,
+// the others are a second pass: exact for any A, fast where it is rare.
 //
-// A block computes a tile of C: row_warps x column_warps warps, each of warp_strips strips of 16 rows by warp_columns columns. k is
-// walked in blocks of 64, of which `stages` are in shared memory or on their way there; a barrier per k block. Sums are in f32.
+// A block computes a tile of C: row_warps x column_warps warps, each of warp_strips strips of 16 rows by warp_columns
+// columns. k is walked in blocks of 64, of which `stages` are in shared memory or on their way there; a barrier per k
+// block. Sums are in f32.
 #pragma once
 
 #include "abi/fixed.h"
@@ -36,11 +37,13 @@ class SparseTensorWarp {
         fragments_(threadIdx.x / 32 % config.column_warps, lane_) {}
 
   /// Adds the product of k block `block`, whose strips are in a stage unless they do not fit.
-  __device__ void add(const PackedStrips& packed, unsigned block, SharedAddress stage, SharedAddress starts, SharedAddress dense) {
+  __device__ void add(const PackedStrips& packed, unsigned block, SharedAddress stage, SharedAddress starts,
+                      SharedAddress dense) {
     if (all_fit || StripStages<F>::fits(starts)) {
       SharedAddress from[strips];
 #pragma unroll
-      for (int q = 0; q < strips; ++q) from[q] = stage + load_word(starts + 4 * (strip_in_tile_ + q)) * packed_unit_bytes();
+      for (int q = 0; q < strips; ++q)
+        from[q] = stage + load_word(starts + 4 * (strip_in_tile_ + q)) * packed_unit_bytes();
       product_.add(from, dense, fragments_, lane_);
     } else {
       const unsigned char* from[strips];
@@ -79,7 +82,8 @@ class SparseTensorWarp {
 };
 
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) sparse_tensor_mma(const __grid_constant__ SparseTensorArgs args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    sparse_tensor_mma(const __grid_constant__ SparseTensorArgs args) {
   constexpr auto config = F::config;
   static_assert(keeps_rules<F>());
   const auto tile = UnpackTile<F>::of_block(args);
@@ -106,11 +110,13 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) spar
   if constexpr (config.k_split > 1) {
     warp.visit_fragments([&](int q, int o, const float(&sums)[4]) {
       const long long octet = (tile.first_column() + warp.column()) / 8 + o;
-      *partial_fragment(args.partial, tile.product, tile.slice, warp.first_strip() + q, octet, warp.lane()) = {sums[0], sums[1], sums[2], sums[3]};
+      *partial_fragment(args.partial, tile.product, tile.slice, warp.first_strip() + q, octet, warp.lane()) = {
+          sums[0], sums[1], sums[2], sums[3]};
     });
   } else {
     FragmentOutput<F> output(args, tile.product, warp.lane());
-    store_fragments<F, config.warp_strips, config.warp_columns / 8>(output, warp.first_row(), tile.first_column() + warp.column(),
+    store_fragments<F, config.warp_strips, config.warp_columns / 8>(output, warp.first_row(),
+                                                                    tile.first_column() + warp.column(),
                                                                     [&](auto store) { warp.visit_fragments(store); });
   }
 }

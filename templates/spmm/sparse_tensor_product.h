@@ -59,10 +59,12 @@ class SparseWarpProduct {
 
   /// Nearly every strip has one: their products share what is read of B.
   template <class From>
-  __device__ void add_first_pass(const SparseStrip<From> (&readers)[strips], SharedAddress dense, const Dense& fragments, int step) {
+  __device__ void add_first_pass(const SparseStrip<From> (&readers)[strips], SharedAddress dense,
+                                 const Dense& fragments, int step) {
     SparseFragment a[strips];
 #pragma unroll
-    for (int q = 0; q < strips; ++q) a[q] = readers[q].header().passes(step) > 0 ? readers[q].load(step, 0) : empty_fragment();
+    for (int q = 0; q < strips; ++q)
+      a[q] = readers[q].header().passes(step) > 0 ? readers[q].load(step, 0) : empty_fragment();
 #pragma unroll
     for (int load = 0; load < Dense::loads; ++load) {
       const DenseStep b(dense, fragments, step, load);
@@ -73,7 +75,8 @@ class SparseWarpProduct {
 
   /// Few strips have one, where there are few nonzeros.
   template <class From>
-  __device__ void add_second_pass(const SparseStrip<From> (&readers)[strips], SharedAddress dense, const Dense& fragments, int step) {
+  __device__ void add_second_pass(const SparseStrip<From> (&readers)[strips], SharedAddress dense,
+                                  const Dense& fragments, int step) {
 #pragma unroll
     for (int q = 0; q < strips; ++q) {
       if (readers[q].header().passes(step) < 2) continue;

@@ -1,8 +1,9 @@
-// SpMM on Hopper's tensor cores that skip two of every four elements (wgmma.sp): A comes as sparse strips (abi/sparse_strips.h), whose
-// passes are registers already, B through shared memory. Exact for any A, fast where second passes are rare.
+// SpMM on Hopper's tensor cores that skip two of every four elements (wgmma.sp): A comes as sparse strips
+// (abi/sparse_strips.h), whose passes are registers already, B through shared memory. Exact for any A, fast where
+// second passes are rare.
 //
-// A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. One warp or four copy k blocks of both operands into a ring of
-// stages; the others load their strips, multiply, and hand stages back. Sums are in f32.
+// A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. One warp or four copy k blocks of both
+// operands into a ring of stages; the others load their strips, multiply, and hand stages back. Sums are in f32.
 #pragma once
 
 #include "abi/fixed.h"

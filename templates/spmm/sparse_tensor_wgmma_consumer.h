@@ -1,5 +1,5 @@
-// The warps of sparse_tensor_wgmma that multiply. Each loads the passes of its strip of 16 rows into registers, four of them multiply a tile of
-// B with theirs.
+// The warps of sparse_tensor_wgmma that multiply. Each loads the passes of its strip of 16 rows into registers, four of
+// them multiply a tile of B with theirs.
 #pragma once
 
 #include "abi/sparse_tensor_wgmma.h"
@@ -12,8 +12,8 @@
 
 namespace vostok {
 
-/// A strip's fragments. Of passes that some strip of the same 64 rows has, but this one lacks, they are empty; of those that none has,
-/// anything.
+/// A strip's fragments. Of passes that some strip of the same 64 rows has, but this one lacks, they are empty; of those
+/// that none has, anything.
 struct LoadedStrip {
   SparseFragment at[sparse_steps()][sparse_most_passes()];
   SparseHeader header;
@@ -48,7 +48,8 @@ class SparseWarpStrips {
       if (fits) read(strip, SparseStrip<SharedAddress>(staged, lane));
       else read(strip, SparseStrip<const unsigned char*>(memory, lane));
     }
-    // The same word in every lane, which the compiler is to know: multiplications in branches that may diverge would be serialised.
+    // The same word in every lane, which the compiler is to know: multiplications in branches that may diverge would be
+    // serialised.
     strip.header.word = __shfl_sync(0xffffffffU, strip.header.word, 0);
   }
 
@@ -88,13 +89,15 @@ class SparseWarpgroupSum {
   static constexpr int count = config.tile_columns / 2;
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr DenseLine line = along_k ? DenseLine::k : DenseLine::columns;
-  static constexpr unsigned dense_step = along_k ? sparse_step_columns() * 2 : sparse_step_columns() * split_line_bytes();
+  static constexpr unsigned dense_step =
+      along_k ? sparse_step_columns() * 2 : sparse_step_columns() * split_line_bytes();
 
  public:
   /// Queues a k block's products. Neither strip nor stage may change before finish().
   __device__ void multiply(const LoadedStrip& strip, unsigned dense) {
     const unsigned long long first = dense_descriptor(dense, split_plane_bytes());
-    // Passes are the same for the four warps, which the compiler does not know: it wants the fence in every branch, and where they meet.
+    // Passes are the same for the four warps, which the compiler does not know: it wants the fence in every branch, and
+    // where they meet.
 #pragma unroll
     for (int step = 0; step < sparse_steps(); ++step)
 #pragma unroll
@@ -102,8 +105,8 @@ class SparseWarpgroupSum {
         if (pass < strip.header.tile_passes(step)) {
           const SparseFragment& a = strip.at[step][pass];
           begin_multiplications();
-          SparseWarpgroupMma<config.tile_columns>::template multiply<F::traits.element, line>(sums_, a.at, a.metadata,
-                                                                                              moved_descriptor(first, step * dense_step));
+          SparseWarpgroupMma<config.tile_columns>::template multiply<F::traits.element, line>(
+              sums_, a.at, a.metadata, moved_descriptor(first, step * dense_step));
         }
     begin_multiplications();
     commit_multiplications();
@@ -112,7 +115,8 @@ class SparseWarpgroupSum {
   /// Waits for the queued products.
   __device__ void finish() { wait_multiplications(); }
 
-  /// The fragment of columns 8 * octet and on: elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 + 8 * upper.
+  /// The fragment of columns 8 * octet and on: elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 +
+  /// 8 * upper.
   __device__ void fragment(float (&elements)[4], int octet) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) elements[i] = sums_[4 * octet + i];
@@ -128,7 +132,8 @@ class SparseConsumer {
   using Place = RingPlace<F::config.stages>;
 
  public:
-  __device__ SparseConsumer(const SparseTensorArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp)
+  __device__ SparseConsumer(const SparseTensorArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages,
+                            unsigned warp)
       : stages_(stages),
         strips_(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), warp),
         left_(tile.block_count(args)) {}

@@ -1,8 +1,10 @@
-// C = A B where B has up to four columns: every byte of A is read once, in 16-byte loads that are used where they arrive, from packed runs
-// (abi/packed_runs.h). Sums are in f32: those of a run of 32 nonzeros are added to a lane's total, and those to one another.
+// C = A B where B has up to four columns: every byte of A is read once, in 16-byte loads that are used where they
+// arrive, from packed runs (abi/packed_runs.h). Sums are in f32: those of a run of 32 nonzeros are added to a lane's
+// total, and those to one another.
 //
-// A block stages B in shared memory and computes tile_rows rows that follow one another. lanes_per_row lanes share a row and take its runs
-// in turn; the first loads of A are under way while B is staged. No sum depends on what runs first.
+// A block stages B in shared memory and computes tile_rows rows that follow one another. lanes_per_row lanes share a
+// row and take its runs in turn; the first loads of A are under way while B is staged. No sum depends on what runs
+// first.
 #pragma once
 
 #include "abi/fixed.h"
@@ -53,7 +55,8 @@ class LaneRuns {
     if (steps == 0) load(next_row_.begin + lane_, next_row_.end);
     row_ = next_row_;
     next_row_ = runs_of(row + 2 * rows_together(config));
-    // Slots that stand for no nonzero multiply zero by an element of B that A does not name: it shows where it is not finite.
+    // Slots that stand for no nonzero multiply zero by an element of B that A does not name: it shows where it is not
+    // finite.
     if (!all_finite(totals)) sum_nonzeros(own, totals);
   }
 
@@ -95,7 +98,8 @@ class LaneRuns {
   RunProduct<F> product_;
 };
 
-/// The sum over a row's lanes, in every lane of the row's first warp. Every thread of the block calls it, for its `turn`th row.
+/// The sum over a row's lanes, in every lane of the row's first warp. Every thread of the block calls it, for its
+/// `turn`th row.
 template <class F>
 __device__ inline void sum_over_row(float (&sums)[F::config.columns], unsigned turn) {
   constexpr auto config = F::config;
@@ -123,10 +127,12 @@ __device__ inline void sum_over_row(float (&sums)[F::config.columns], unsigned t
 
 /// Tiles of rows lie on the grid's x, products on y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(F::config.threads, F::config.min_blocks) sparse_vector(const __grid_constant__ SparseVectorArgs args) {
+__global__ void __launch_bounds__(F::config.threads, F::config.min_blocks)
+    sparse_vector(const __grid_constant__ SparseVectorArgs args) {
   constexpr auto config = F::config;
   static_assert(keeps_rules<F>());
-  static_assert(sizeof(SparseVectorShared<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
+  static_assert(sizeof(SparseVectorShared<F>) == shared_bytes(F::traits, config),
+                "shared_bytes differs from the layout");
   const unsigned product = F::traits.batched ? blockIdx.z * gridDim.y + blockIdx.y : 0;
   if (product >= args.batch) return;
 

@@ -1,4 +1,5 @@
-// B in shared memory: all of its few columns, a slot for each row, so that a nonzero takes what it multiplies in one load.
+// B in shared memory: all of its few columns, a slot for each row, so that a nonzero takes what it multiplies in one
+// load.
 #pragma once
 
 #include "abi/sparse_vector.h"
@@ -34,15 +35,20 @@ class StagedDense {
   using Staged = typename Element<staged_type(traits, config)>::Storage;
   static constexpr int aligned = traits.dense_alignment / size_of(traits.element);
   static constexpr bool by_columns = traits.dense_layout == Layout::column_major;
-  /// Rows of B that a thread stages at once, and whether it loads all columns of one at once: the alignment divides the length of lines too.
+  /// Rows of B that a thread stages at once, and whether it loads all columns of one at once: the alignment divides the
+  /// length of lines too.
   static constexpr int height = by_columns ? aligned : 1;
   static constexpr bool whole_lines = !by_columns && aligned >= columns;
 
  public:
   __device__ StagedDense(const SparseVectorArgs& args, unsigned product)
-      : dense_(static_cast<const Stored*>(args.dense) + product * args.dense_stride), leading_(args.dense_leading), k_(args.k), n_(args.n) {}
+      : dense_(static_cast<const Stored*>(args.dense) + product * args.dense_stride),
+        leading_(args.dense_leading),
+        k_(args.k),
+        n_(args.n) {}
 
-  /// Fills the slots of all rows of B, and makes columns past n zero. Every thread of the block calls it; a barrier follows.
+  /// Fills the slots of all rows of B, and makes columns past n zero. Every thread of the block calls it; a barrier
+  /// follows.
   __device__ void fill() const {
     if constexpr (traits.flat_dense) fill_flat();
     else fill_lines();
@@ -62,7 +68,8 @@ class StagedDense {
     Staged* const elements = dynamic_shared<Shared>().dense[0].at;
     const long long count = k_ * columns;
 #pragma unroll 4
-    for (long long i = static_cast<long long>(threadIdx.x) * aligned; i < count; i += static_cast<long long>(config.threads) * aligned) {
+    for (long long i = static_cast<long long>(threadIdx.x) * aligned; i < count;
+         i += static_cast<long long>(config.threads) * aligned) {
       const auto part = load_global(reinterpret_cast<const Vector<Stored, aligned>*>(dense_ + i));
       Vector<Staged, aligned> whole;
 #pragma unroll
@@ -74,7 +81,8 @@ class StagedDense {
   __device__ void fill_lines() const {
     Slot* const slots = dynamic_shared<Shared>().dense;
 #pragma unroll 4
-    for (long long row = static_cast<long long>(threadIdx.x) * height; row < k_; row += static_cast<long long>(config.threads) * height) {
+    for (long long row = static_cast<long long>(threadIdx.x) * height; row < k_;
+         row += static_cast<long long>(config.threads) * height) {
       Stored elements[columns][height];
       load(row, elements);
 #pragma unroll
@@ -102,7 +110,8 @@ class StagedDense {
       for (int j = 0; j < columns; ++j) {
         Vector<Stored, height> part = {};
         if (j < n_)
-          part = load_global(reinterpret_cast<const Vector<Stored, height>*>(dense_ + (by_columns ? j * leading_ + row : row * leading_ + j)));
+          part = load_global(reinterpret_cast<const Vector<Stored, height>*>(
+              dense_ + (by_columns ? j * leading_ + row : row * leading_ + j)));
 #pragma unroll
         for (int i = 0; i < height; ++i) elements[j][i] = part.at[i];
       }

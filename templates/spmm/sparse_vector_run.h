@@ -1,8 +1,8 @@
 // A run of packed nonzeros (abi/packed_runs.h) in a lane's registers, and its product with B.
 //
-// The column of every slot is a sum of codes. Four codes lie in the bytes of a word, and one instruction multiplies them with a constant
-// that selects the first few and scales them to bytes of shared memory, and adds where the word begins: the address of a slot's
-// row of B takes one instruction a slot.
+// The column of every slot is a sum of codes. Four codes lie in the bytes of a word, and one instruction multiplies
+// them with a constant that selects the first few and scales them to bytes of shared memory, and adds where the word
+// begins: the address of a slot's row of B takes one instruction a slot.
 #pragma once
 
 #include "parts/dot_bytes.h"
@@ -89,7 +89,8 @@ class RunProduct {
 
 /// Adds the product of a run's nonzeros alone, slot after slot: slow, and rare.
 template <class F>
-__device__ inline void add_nonzeros(const PackedRuns& runs, const unsigned char* values, unsigned run, float (&totals)[F::config.columns]) {
+__device__ inline void add_nonzeros(const PackedRuns& runs, const unsigned char* values, unsigned run,
+                                    float (&totals)[F::config.columns]) {
   using Value = Element<F::traits.element>;
   constexpr int gap_bits = F::config.gap_bits;
   constexpr int bytes = size_of(F::traits.element);
@@ -100,12 +101,14 @@ __device__ inline void add_nonzeros(const PackedRuns& runs, const unsigned char*
 #pragma unroll 1
   for (int slot = 0; slot < count; ++slot) {
     const RunCodePlace place = run_code_place(run, slot, gap_bits);
-    const unsigned code = load_global(runs.codes + place.word) >> place.shift & static_cast<unsigned>(run_escape(gap_bits));
+    const unsigned code =
+        load_global(runs.codes + place.word) >> place.shift & static_cast<unsigned>(run_escape(gap_bits));
     column += code;
     if (code == static_cast<unsigned>(run_escape(gap_bits))) continue;
     float row[F::config.columns];
     StagedDense<F>::read(column * slot_bytes(F::traits, F::config), row);
-    const auto* const stored = reinterpret_cast<const typename Value::Storage*>(values) + run_piece_place(run, slot / piece_slots, bytes);
+    const auto* const stored =
+        reinterpret_cast<const typename Value::Storage*>(values) + run_piece_place(run, slot / piece_slots, bytes);
     const float value = Value::to_float(load_global(stored + slot % piece_slots));
 #pragma unroll
     for (int j = 0; j < F::config.columns; ++j) sums[j] += value * row[j];

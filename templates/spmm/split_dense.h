@@ -1,7 +1,9 @@
-// B for the tensor cores: every element as one or two 16-bit numbers, in tiles that lie as shared memory takes them (abi/split_dense.h).
+// B for the tensor cores: every element as one or two 16-bit numbers, in tiles that lie as shared memory takes them
+// (abi/split_dense.h).
 //
-// A block makes one tile, or those of the k blocks that share scales. Their elements stay in registers between finding their columns' maxima and
-// splitting them: B is read once, and nothing is launched before. Threads take pieces of four neighbouring elements of a line of B.
+// A block makes one tile, or those of the k blocks that share scales. Their elements stay in registers between finding
+// their columns' maxima and splitting them: B is read once, and nothing is launched before. Threads take pieces of four
+// neighbouring elements of a line of B.
 #pragma once
 
 #include "abi/fixed.h"
@@ -20,17 +22,21 @@ consteval int split_piece() { return 4; }  ///< elements
 template <class F>
 struct SplitDenseShared {
   static constexpr bool transposes = F::traits.layout == Layout::column_major;
-  alignas(16) unsigned char tiles[transposes ? F::config.scale_blocks * split_tile_bytes(F::traits.mode, F::config.tile_columns) : 16];
+  alignas(16) unsigned char tiles[transposes ? F::config.scale_blocks *
+                                                   split_tile_bytes(F::traits.mode, F::config.tile_columns)
+                                             : 16];
   static constexpr int columns = F::config.tile_columns;
-  unsigned maxima[columns * (F::traits.marked ? 2 : 1)];  ///< bits of magnitudes, which order as the numbers do; then counts of elements
+  unsigned maxima[columns * (F::traits.marked ? 2 : 1)];  ///< bits of magnitudes, which order as the numbers do; then
+                                                          ///< counts of elements
 
   /// Elements of a column that lose more than their rounding.
   __device__ unsigned& lossy(unsigned column) { return maxima[columns + column]; }
 };
 
-/// Which of the tiles' elements a thread has: pieces 0 to count - 1, in as many columns for all of them; k counts from the first tile's first.
-/// Row-major: neighbouring lanes have neighbouring pieces of a row. Column-major: eight neighbouring lanes have pairs of columns, and
-/// the four groups of eight neighbouring pieces of them, so that reads take 64 bytes in a row and writes of two columns 32.
+/// Which of the tiles' elements a thread has: pieces 0 to count - 1, in as many columns for all of them; k counts from
+/// the first tile's first. Row-major: neighbouring lanes have neighbouring pieces of a row. Column-major: eight
+/// neighbouring lanes have pairs of columns, and the four groups of eight neighbouring pieces of them, so that reads
+/// take 64 bytes in a row and writes of two columns 32.
 template <class F>
 struct SplitShare {
   static constexpr bool row_major = F::traits.layout == Layout::row_major;
@@ -51,7 +57,9 @@ struct SplitShare {
   static __device__ int k(int piece) {
     const int thread = static_cast<int>(threadIdx.x);
     if constexpr (row_major) return (thread + piece * F::config.threads) / pieces_across;
-    else return ((thread / 32 + piece / 2 * (F::config.threads / 32)) / column_blocks * 4 + thread % 32 / 8) * split_piece();
+    else
+      return ((thread / 32 + piece / 2 * (F::config.threads / 32)) / column_blocks * 4 + thread % 32 / 8) *
+             split_piece();
   }
   /// The own column of a piece's element j.
   static constexpr int own_column(int piece, int j) { return row_major ? j : piece % 2; }
@@ -72,8 +80,8 @@ struct SplitShare {
 
 /// Loads the pieces, zeros where the matrix ends.
 template <class F>
-__device__ inline void load_pieces(float (&values)[SplitShare<F>::count][split_piece()], const SplitDenseArgs& args, unsigned product,
-                                   long long first_k, long long first_column) {
+__device__ inline void load_pieces(float (&values)[SplitShare<F>::count][split_piece()], const SplitDenseArgs& args,
+                                   unsigned product, long long first_k, long long first_column) {
   using Share = SplitShare<F>;
   using Type = Element<F::traits.element>;
   using Stored = typename Type::Storage;
@@ -95,14 +103,16 @@ __device__ inline void load_pieces(float (&values)[SplitShare<F>::count][split_p
       for (int j = 0; j < split_piece(); ++j) values[i][j] = Type::to_float(piece.at[j]);
     } else {
 #pragma unroll
-      for (int j = 0; j < split_piece(); ++j) values[i][j] = line_exists && first + j < length ? Type::to_float(load_global(from + j)) : 0.0F;
+      for (int j = 0; j < split_piece(); ++j)
+        values[i][j] = line_exists && first + j < length ? Type::to_float(load_global(from + j)) : 0.0F;
     }
   }
 }
 
 /// The scale of each own column.
 template <class F>
-__device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], const float (&values)[SplitShare<F>::count][split_piece()],
+__device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns],
+                                   const float (&values)[SplitShare<F>::count][split_piece()],
                                    SplitDenseShared<F>& shared) {
   using Share = SplitShare<F>;
   for (unsigned i = threadIdx.x; i < Share::columns; i += F::config.threads) {
@@ -127,12 +137,14 @@ __device__ inline void find_scales(float (&scales)[SplitShare<F>::own_columns], 
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < Share::own_columns; ++i)
-    scales[i] = __builtin_bit_cast(float, packed_power_bits(packed_scale_exponent(shared.maxima[Share::first_column() + i])));
+    scales[i] =
+        __builtin_bit_cast(float, packed_power_bits(packed_scale_exponent(shared.maxima[Share::first_column() + i])));
 }
 
 /// Counts what columns lose of their scaled elements.
 template <class F>
-__device__ inline void find_losses(const float (&values)[SplitShare<F>::count][split_piece()], SplitDenseShared<F>& shared) {
+__device__ inline void find_losses(const float (&values)[SplitShare<F>::count][split_piece()],
+                                   SplitDenseShared<F>& shared) {
   using Share = SplitShare<F>;
   const bool maybe = any_may_lose<F::traits.mode>([&](auto use) {
 #pragma unroll
@@ -145,7 +157,8 @@ __device__ inline void find_losses(const float (&values)[SplitShare<F>::count][s
     for (int i = 0; i < Share::count; ++i)
 #pragma unroll
       for (int j = 0; j < split_piece(); ++j)
-        if (loses<F::traits.mode>(values[i][j])) atomicAdd(&shared.lossy(static_cast<unsigned>(Share::first_column() + Share::own_column(i, j))), 1U);
+        if (loses<F::traits.mode>(values[i][j]))
+          atomicAdd(&shared.lossy(static_cast<unsigned>(Share::first_column() + Share::own_column(i, j))), 1U);
   }
   __syncthreads();
 }
@@ -156,14 +169,16 @@ __device__ inline void store_inverses(SplitDenseShared<F>& shared, float* invers
   for (unsigned i = threadIdx.x; i < SplitShare<F>::columns; i += F::config.threads) {
     unsigned lossy = 0;
     if constexpr (F::traits.marked) lossy = shared.lossy(i);
-    const float inverse = marked_scale(__builtin_bit_cast(float, packed_power_bits(-packed_scale_exponent(shared.maxima[i]))), lossy);
+    const float inverse =
+        marked_scale(__builtin_bit_cast(float, packed_power_bits(-packed_scale_exponent(shared.maxima[i]))), lossy);
     for (unsigned tile = 0; tile < tiles; ++tile) inverses[tile * step + i] = inverse;
   }
 }
 
 /// Writes the four columns of each piece of a row, of the first `tiles` tiles.
 template <class F>
-__device__ inline void store_rows(unsigned char* first_tile, const SplitParts (&parts)[SplitShare<F>::count][split_piece()], unsigned tiles) {
+__device__ inline void store_rows(unsigned char* first_tile,
+                                  const SplitParts (&parts)[SplitShare<F>::count][split_piece()], unsigned tiles) {
   using Share = SplitShare<F>;
   using Stored = Vector<unsigned short, split_piece()>;
 #pragma unroll
@@ -186,10 +201,13 @@ __device__ inline void store_rows(unsigned char* first_tile, const SplitParts (&
 
 /// Writes both columns of each k of pieces of columns, by way of shared memory: the first `tiles` tiles.
 template <class F>
-__device__ inline void store_columns(unsigned char* first_tile, const SplitParts (&parts)[SplitShare<F>::count][split_piece()], unsigned tiles,
+__device__ inline void store_columns(unsigned char* first_tile,
+                                     const SplitParts (&parts)[SplitShare<F>::count][split_piece()], unsigned tiles,
                                      SplitDenseShared<F>& shared) {
   using Share = SplitShare<F>;
-  const auto both = [](unsigned short first, unsigned short second) { return first | static_cast<unsigned>(second) << 16; };
+  const auto both = [](unsigned short first, unsigned short second) {
+    return first | static_cast<unsigned>(second) << 16;
+  };
 #pragma unroll
   for (int i = 0; i < Share::count; i += 2)
 #pragma unroll
@@ -209,8 +227,8 @@ __device__ inline void store_columns(unsigned char* first_tile, const SplitParts
     store_global<false>(reinterpret_cast<Chunk*>(first_tile) + i, reinterpret_cast<const Chunk*>(shared.tiles)[i]);
 }
 
-/// Tiles of one k block lie side by side on the grid's x, k blocks (those that share scales together) and products on y, and on z past what y
-/// holds.
+/// Tiles of one k block lie side by side on the grid's x, k blocks (those that share scales together) and products on
+/// y, and on z past what y holds.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_constant__ SplitDenseArgs args) {
   using Share = SplitShare<F>;
@@ -240,8 +258,8 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
   if constexpr (packed_scales_rows(traits.mode)) {
     float scales[Share::own_columns];
     const long long line = static_cast<long long>(args.column_tiles) * config.tile_columns;
-    float* const inverses =
-        args.column_scales + (static_cast<long long>(product) * args.k_blocks + k_block) * line + column_tile * config.tile_columns;
+    float* const inverses = args.column_scales + (static_cast<long long>(product) * args.k_blocks + k_block) * line +
+                            column_tile * config.tile_columns;
     find_scales<F>(scales, values, shared);
 #pragma unroll
     for (int i = 0; i < Share::count; ++i)
@@ -256,7 +274,8 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
   for (int i = 0; i < Share::count; ++i)
 #pragma unroll
     for (int j = 0; j < split_piece(); ++j) parts[i][j] = split_number<traits.mode>(values[i][j]);
-  const long long number = (static_cast<long long>(product) * args.column_tiles + column_tile) * args.k_blocks + k_block;
+  const long long number =
+      (static_cast<long long>(product) * args.column_tiles + column_tile) * args.k_blocks + k_block;
   unsigned char* first_tile = args.tiles + number * Share::tile_bytes;
   if constexpr (Share::row_major) store_rows<F>(first_tile, parts, tiles);
   else store_columns<F>(first_tile, parts, tiles, shared);

@@ -1,5 +1,5 @@
-// A run of entries through shared memory: the lanes that share it load different entries with vector loads and read each
-// other's, four at a time (paper, V-A and V-B).
+// A run of entries through shared memory: the lanes that share it load different entries with vector loads and read
+// each other's, four at a time (paper, V-A and V-B).
 #pragma once
 
 #include "parts/shared.h"
@@ -27,10 +27,12 @@ __device__ inline Offset<F> row_bytes(const CsrProductArgs& args) {
 /// What is staged of a column: with prescale_indices the offset of its row of B.
 template <class F>
 __device__ inline typename StagedStep<F>::StagedOffset stage_offset(const CsrProductArgs& args, Offset<F> column) {
-  return static_cast<typename StagedStep<F>::StagedOffset>(prescales_indices(F::config) ? column * row_bytes<F>(args) : column);
+  return static_cast<typename StagedStep<F>::StagedOffset>(prescales_indices(F::config) ? column * row_bytes<F>(args)
+                                                                                        : column);
 }
 
-/// Where entry `i` of a lane's batch of `count` lies within a step: neighbours that one load reads go round the subwarps.
+/// Where entry `i` of a lane's batch of `count` lies within a step: neighbours that one load reads go round the
+/// subwarps.
 template <class F, int count>
 struct StagedBatch {
   static constexpr int width = count < 4 ? count : 4;
@@ -40,7 +42,8 @@ struct StagedBatch {
     return ((batch * count + i) / width * subwarps + subwarp) * width + i % width;
   }
 
-  static __device__ void read_values(const StagedStep<F>& step, unsigned batch, unsigned subwarp, float (&values)[count]) {
+  static __device__ void read_values(const StagedStep<F>& step, unsigned batch, unsigned subwarp,
+                                     float (&values)[count]) {
 #pragma unroll
     for (int i = 0; i < count; i += width) {
       const auto read = *reinterpret_cast<const Vector<float, width>*>(&step.values[position(batch, i, subwarp)]);
@@ -49,13 +52,15 @@ struct StagedBatch {
     }
   }
 
-  static __device__ void read_offsets(const CsrProductArgs& args, const StagedStep<F>& step, unsigned batch, unsigned subwarp,
-                                      Offset<F> (&offsets)[count]) {
+  static __device__ void read_offsets(const CsrProductArgs& args, const StagedStep<F>& step, unsigned batch,
+                                      unsigned subwarp, Offset<F> (&offsets)[count]) {
 #pragma unroll
     for (int i = 0; i < count; i += width) {
-      const auto read = *reinterpret_cast<const Vector<typename StagedStep<F>::StagedOffset, width>*>(&step.offsets[position(batch, i, subwarp)]);
+      const auto read = *reinterpret_cast<const Vector<typename StagedStep<F>::StagedOffset, width>*>(
+          &step.offsets[position(batch, i, subwarp)]);
 #pragma unroll
-      for (int j = 0; j < width; ++j) offsets[i + j] = prescales_indices(F::config) ? read.at[j] : read.at[j] * row_bytes<F>(args);
+      for (int j = 0; j < width; ++j)
+        offsets[i + j] = prescales_indices(F::config) ? read.at[j] : read.at[j] * row_bytes<F>(args);
     }
   }
 };
@@ -64,12 +69,13 @@ template <class F>
 class StagedEntries {
   static constexpr auto config = F::config;
   static constexpr unsigned step_length = config.tile_nonzeros;
-  static constexpr int loads =
-      (config.tile_nonzeros + lanes_per_row(config) * config.sparse_vector - 1) / (lanes_per_row(config) * config.sparse_vector);
+  static constexpr int loads = (config.tile_nonzeros + lanes_per_row(config) * config.sparse_vector - 1) /
+                               (lanes_per_row(config) * config.sparse_vector);
   static_assert(sizeof(StagedStep<F>) == staged_bytes(F::traits, F::config), "staged_bytes differs from the layout");
 
  public:
-  __device__ StagedEntries(const CsrProductArgs& args, const Operands<F>& operands, const EntrySpan<F>& span, StagedStep<F>& step, unsigned lane)
+  __device__ StagedEntries(const CsrProductArgs& args, const Operands<F>& operands, const EntrySpan<F>& span,
+                           StagedStep<F>& step, unsigned lane)
       : args_(args), operands_(operands), span_(span), step_(step), lane_(lane) {}
 
   /// Starts loading the step at `step_start`.
@@ -78,7 +84,8 @@ class StagedEntries {
     for (int i = 0; i < loads; ++i) {
       packets_[i] = {};
       const Position<F> position = step_start + slot(i);
-      if (slot(i) < step_length && position < span_.end) packets_[i] = load_packet<F>(args_, operands_, span_, position);
+      if (slot(i) < step_length && position < span_.end)
+        packets_[i] = load_packet<F>(args_, operands_, span_, position);
     }
   }
 

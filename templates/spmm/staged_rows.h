@@ -1,9 +1,10 @@
 // SpMM with B in shared memory: C = A B, A sparse with sorted rows.
 //
-// A is cut along k in panels (abi/panels.h). A block has a tile of columns and warps * rows_abreast * rows_per_lane rows of A. It copies
-// panel after panel of B's columns to shared memory, some stages ahead, and multiplies each with its rows' entries of that panel:
-// threads_per_row lanes a row, rows_abreast rows at a time, rows_per_lane of them one after another, whose sums stay in registers.
-// So every element of B that is multiplied comes from shared memory, and only once from L2 for all rows of a block. Every sum is in f32.
+// A is cut along k in panels (abi/panels.h). A block has a tile of columns and warps * rows_abreast * rows_per_lane
+// rows of A. It copies panel after panel of B's columns to shared memory, some stages ahead, and multiplies each with
+// its rows' entries of that panel: threads_per_row lanes a row, rows_abreast rows at a time, rows_per_lane of them one
+// after another, whose sums stay in registers. So every element of B that is multiplied comes from shared memory, and
+// only once from L2 for all rows of a block. Every sum is in f32.
 //
 // Slices of panels may go to different blocks; staged_rows_sum.h adds what they leave, in order.
 //
@@ -41,17 +42,20 @@ class RowProducts {
 
  public:
   __device__ RowProducts(const StagedRowsArgs& args, const Operands<F>& operands, unsigned row_tile)
-      : rows_(args, row_tile), entries_(args, operands, dynamic_shared<StagedRowsShared<F>>().entries[threadIdx.x / config.threads_per_row]) {}
+      : rows_(args, row_tile),
+        entries_(args, operands, dynamic_shared<StagedRowsShared<F>>().entries[threadIdx.x / config.threads_per_row]) {}
 
   __device__ void start(unsigned panel, unsigned end) {
     rows_.start(panel, end);
     entries_.load(rows_.segment(0));
   }
 
-  /// Adds a panel, which lies at a stage. The entries of the panel's first row are on their way; those of the next panel's are at the end.
+  /// Adds a panel, which lies at a stage. The entries of the panel's first row are on their way; those of the next
+  /// panel's are at the end.
   __device__ void add(unsigned panel, unsigned stage) {
     auto& shared = dynamic_shared<StagedRowsShared<F>>();
-    const char* const panels = reinterpret_cast<const char*>(&shared.panels[0].at[0][threadIdx.x % config.threads_per_row * config.dense_vector]);
+    const char* const panels = reinterpret_cast<const char*>(
+        &shared.panels[0].at[0][threadIdx.x % config.threads_per_row * config.dense_vector]);
     const unsigned base = stage * sizeof(Panel<F>) - panel * static_cast<unsigned>(sizeof(Panel<F>));
     PanelSegment segment = rows_.segment(0);
 #pragma unroll
@@ -79,10 +83,12 @@ class RowProducts {
 
  private:
   /// The rows of a warp take the same number of rounds, so that they synchronise together and stay converged.
-  __device__ void add_row(PanelSum<F>& total, PanelSegment segment, const PanelSegment& next, const char* panels, unsigned base) {
+  __device__ void add_row(PanelSum<F>& total, PanelSegment segment, const PanelSegment& next, const char* panels,
+                          unsigned base) {
     constexpr bool blocked = F::traits.blocked_sum;
     constexpr unsigned rounds_of_block = most_products / most_entries;
-    const unsigned rounds = warp_maximum<config.threads_per_row>((segment.end - segment.begin + most_entries - 1) / most_entries);
+    const unsigned rounds =
+        warp_maximum<config.threads_per_row>((segment.end - segment.begin + most_entries - 1) / most_entries);
     if (rounds == 0) return entries_.load(next);
     PanelSum<F> sum;
     if constexpr (!blocked) sum = total;
@@ -110,7 +116,8 @@ class RowProducts {
 
 /// Multiplies the panels [first, end), each copied stages - 1 panels ahead.
 template <class F>
-__device__ inline void multiply_panels(RowProducts<F>& products, const PanelCopies<F>& copies, unsigned first, unsigned end) {
+__device__ inline void multiply_panels(RowProducts<F>& products, const PanelCopies<F>& copies, unsigned first,
+                                       unsigned end) {
   constexpr unsigned stages = F::config.stages;
   auto& shared = dynamic_shared<StagedRowsShared<F>>();
   if (first >= end) return;
@@ -140,7 +147,8 @@ __device__ inline void multiply_panels(RowProducts<F>& products, const PanelCopi
 }
 
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) staged_rows(const __grid_constant__ StagedRowsArgs args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    staged_rows(const __grid_constant__ StagedRowsArgs args) {
   constexpr auto config = F::config;
   static_assert(keeps_rules<F>());
   static_assert(sizeof(StagedRowsShared<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
@@ -163,7 +171,8 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) stag
     const PartialRows partial(args, tile.product, slice);
     products.store_each([&](const PanelSum<F>& sum, unsigned row) { store_piece(sum, partial.row(row), columns); });
   } else {
-    products.store_each([&](const PanelSum<F>& sum, unsigned row) { store_row(sum, product, operands, columns, row, true); });
+    products.store_each(
+        [&](const PanelSum<F>& sum, unsigned row) { store_row(sum, product, operands, columns, row, true); });
   }
 }
 

@@ -38,7 +38,8 @@ __global__ void __launch_bounds__(threads(F::config)) staged_rows_sum(const __gr
   const LaneColumns<F> columns{tile.first_column(threadIdx.x % config.threads_per_row), args.product.n};
   SliceSum<F> sum;
 #pragma unroll 8
-  for (unsigned slice = 0; slice < args.slices; ++slice) sum.add(PartialRows(args, tile.product, slice).row(row), columns);
+  for (unsigned slice = 0; slice < args.slices; ++slice)
+    sum.add(PartialRows(args, tile.product, slice).row(row), columns);
   store_row(sum, args.product, operands_of<F>(args.product, tile.product), columns, row, true);
 }
 

@@ -1,8 +1,8 @@
 // Sums that tensor cores left unfit for C, made again from what A names alone: in f32, the same bits each time.
 //
-// Fragments multiply elements that A lacks as zeros. Where B has NaN or an infinity there, so does the sum; where B's are finite, sums are. What
-// cannot vouch for itself was made NaN (spmm/column_losses.h). So it is enough to look at sums that are not finite. A warp makes one of them at a
-// time, its lanes over the k blocks of the row: slow, and rare.
+// Fragments multiply elements that A lacks as zeros. Where B has NaN or an infinity there, so does the sum; where B's
+// are finite, sums are. What cannot vouch for itself was made NaN (spmm/column_losses.h). So it is enough to look at
+// sums that are not finite. A warp makes one of them at a time, its lanes over the k blocks of the row: slow, and rare.
 #pragma once
 
 #include "abi/sums_again.h"
@@ -31,7 +31,8 @@ class UnfitSums {
     for (const unsigned bits : bits_) any |= bits;
     return any == 0;
   }
-  /// Of fragments 8 * number and on, four bits each. The number may be any: it is compared, so that bits stay in registers.
+  /// Of fragments 8 * number and on, four bits each. The number may be any: it is compared, so that bits stay in
+  /// registers.
   __device__ unsigned word(int number) const {
     unsigned found = 0;
 #pragma unroll
@@ -44,7 +45,8 @@ class UnfitSums {
   unsigned bits_[words] = {};
 };
 
-/// Of one product. `F` has the type of B among its traits and `certify` in its config, `Args` its strips and `whole_dense`.
+/// Of one product. `F` has the type of B among its traits and `certify` in its config, `Args` its strips and
+/// `whole_dense`.
 template <class F, bool certifies = F::config.certify>
 class SumsAgain {
   static constexpr StripsKind kind = strips_kind(F::traits, F::config);
@@ -56,8 +58,8 @@ class SumsAgain {
   __device__ SumsAgain(const Args& args, unsigned product)
       : strips_(args.strips), dense_(args.whole_dense), m_(args.m), n_(args.n), product_(product) {}
 
-  /// Makes again what the lanes have noted, of fragments from place_of(number) on: store(row, column, sum) for each sum that C has. Every lane
-  /// of the warp calls it.
+  /// Makes again what the lanes have noted, of fragments from place_of(number) on: store(row, column, sum) for each sum
+  /// that C has. Every lane of the warp calls it.
   template <int fragments, class PlaceOf, class Store>
   __device__ void make(const UnfitSums<fragments>& unfit, PlaceOf place_of, Store store) const {
     if (__all_sync(everyone, unfit.none())) return;
@@ -91,7 +93,8 @@ class SumsAgain {
 
   /// The k block of a row's strips.
   static __device__ const unsigned char* strip_of(const PackedStrips& strips, long long row, unsigned block) {
-    const unsigned unit = load_global(strips.offsets + static_cast<long long>(block) * strips.row_strips + row / packed_strip_rows());
+    const unsigned unit =
+        load_global(strips.offsets + static_cast<long long>(block) * strips.row_strips + row / packed_strip_rows());
     return strips.data + static_cast<unsigned long long>(unit) * packed_unit_bytes();
   }
   /// B's element k of the column.
@@ -109,7 +112,8 @@ class SumsAgain {
       const unsigned block = first + threadIdx.x % 32;
       unsigned long long named = 0;
       if (block < strips.k_blocks) {
-        visit_named<kind>(strip_of(strips, row, block), static_cast<int>(row % packed_strip_rows()), [&](int k, float) { named |= 1ULL << k; });
+        visit_named<kind>(strip_of(strips, row, block), static_cast<int>(row % packed_strip_rows()),
+                          [&](int k, float) { named |= 1ULL << k; });
         if constexpr (kind.grain == PackedGrain::four) named |= named_left_over(strips.left_over, row, block);
       }
       const int own = __popcll(named);
@@ -120,7 +124,8 @@ class SumsAgain {
 #pragma unroll 1
       for (; named != 0; named &= named - 1, ++at) {
         const int k = __ffsll(static_cast<long long>(named)) - 1;
-        const float value = load_own(strips.exact.values + (strips.exact.places != nullptr ? load_global(strips.exact.places + at) : at));
+        const float value = load_own(strips.exact.values +
+                                     (strips.exact.places != nullptr ? load_global(strips.exact.places + at) : at));
         few = fmaf(value, dense_at(static_cast<long long>(block) * packed_strip_columns() + k, column), few);
       }
       sum += few;
@@ -150,7 +155,9 @@ class SumsAgain {
     for (unsigned block = threadIdx.x % 32; block < strips.k_blocks; block += 32) {
       float few = 0.0F;  // a block's: sums of more would round too often
       visit_named<kind>(strip_of(strips, row, block), static_cast<int>(row % packed_strip_rows()),
-                        [&](int k, float value) { few += times(value * scale, static_cast<long long>(block) * packed_strip_columns() + k); });
+                        [&](int k, float value) {
+                          few += times(value * scale, static_cast<long long>(block) * packed_strip_columns() + k);
+                        });
       sum += few;
     }
     if constexpr (kind.grain == PackedGrain::four) sum += left_over(strips.left_over, row, times);

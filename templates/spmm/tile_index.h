@@ -5,7 +5,8 @@
 
 namespace vostok {
 
-/// The block's tile. The tile index that varies slowly lies on y, and on z past 65535, product after product of a batch.
+/// The block's tile. The tile index that varies slowly lies on y, and on z past 65535, product after product of a
+/// batch.
 template <class F>
 struct TileIndex {
   unsigned product;
@@ -23,7 +24,8 @@ struct TileIndex {
     else return {product, slow, blockIdx.x};
   }
 
-  /// y and z may hold more blocks than there are tiles. A row tile has `tile_rows` of `rows` rows, or of what stands for them.
+  /// y and z may hold more blocks than there are tiles. A row tile has `tile_rows` of `rows` rows, or of what stands
+  /// for them.
   __device__ bool exists(const CsrProductArgs& args, unsigned tile_rows, unsigned rows) const {
     if (F::traits.batched && product >= args.batch) return false;
     if constexpr (F::config.raster == Raster::rows_first) return column_tile * F::config.tile_columns < args.n;

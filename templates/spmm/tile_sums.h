@@ -1,4 +1,5 @@
-// Sums of one tile by several parts of k, added up in the parts' order: groups of warps of a block, and slices of k whose blocks are a cluster.
+// Sums of one tile by several parts of k, added up in the parts' order: groups of warps of a block, and slices of k
+// whose blocks are a cluster.
 #pragma once
 
 #include "abi/tile_parts.h"
@@ -22,7 +23,8 @@ __device__ inline void initialise_sums(const UnpackWgmmaStages<F>& stages, unsig
   }
 }
 
-/// A warp's sums of its strip. In the end it stores its block's octets of columns, with several groups every so many-th of these.
+/// A warp's sums of its strip. In the end it stores its block's octets of columns, with several groups every so many-th
+/// of these.
 template <class F, class Sum>
 class TileSums {
   static constexpr auto config = F::config;
@@ -35,7 +37,8 @@ class TileSums {
 
  public:
   /// `group` of the block, `strip` of the tile: the warp's. `slice`: of k, the block's place in its cluster.
-  __device__ TileSums(const Sum& sum, const UnpackWgmmaStages<F>& stages, unsigned slice, unsigned group, unsigned strip)
+  __device__ TileSums(const Sum& sum, const UnpackWgmmaStages<F>& stages, unsigned slice, unsigned group,
+                      unsigned strip)
       : sum_(sum),
         block_(parts.blocks == 1 ? 0 : slice),
         group_(group),
@@ -46,9 +49,11 @@ class TileSums {
   /// Every warp that multiplies, once it is through: hands the others what is theirs, where the stages were.
   __device__ void exchange() {
     if constexpr (parts.count() > 1) {
-      // Every part is through with the stages. Threads that copy have ended, or will: a cluster waits for none that has.
+      // Every part is through with the stages. Threads that copy have ended, or will: a cluster waits for none that
+      // has.
       if constexpr (parts.blocks > 1) arrive_at_cluster();
-      // Groups of a cluster's block as well: racecheck does not see that the cluster waits for them, and meanwhile it costs nothing.
+      // Groups of a cluster's block as well: racecheck does not see that the cluster waits for them, and meanwhile it
+      // costs nothing.
       if constexpr (groups > 1) wait_for_groups();
       if constexpr (parts.blocks > 1) wait_for_cluster();
 #pragma unroll
@@ -71,18 +76,21 @@ class TileSums {
     const long long first_octet = tile.first_column() / 8;
     if constexpr (launched_slices(config) > 1) {
       for_each_own([&](unsigned octet, const float(&elements)[4]) {
-        *partial_fragment(args.partial, tile.product, tile.slice, strip, first_octet + octet, lane) = {elements[0], elements[1], elements[2],
-                                                                                                       elements[3]};
+        *partial_fragment(args.partial, tile.product, tile.slice, strip, first_octet + octet, lane) = {
+            elements[0], elements[1], elements[2], elements[3]};
       });
     } else {
       FragmentOutput<F> output(args, tile.product, lane);
-      store_fragments<F, 1, octets>(output, strip * packed_strip_rows(), tile.first_column(),
-                                    [&](auto store) { for_each_own([&](unsigned octet, const float(&elements)[4]) { store(0, octet, elements); }); });
+      store_fragments<F, 1, octets>(output, strip * packed_strip_rows(), tile.first_column(), [&](auto store) {
+        for_each_own([&](unsigned octet, const float(&elements)[4]) { store(0, octet, elements); });
+      });
     }
   }
 
  private:
-  __device__ bool owns(unsigned octet) const { return octet / own_octets == block_ && octet % own_octets % groups == group_; }
+  __device__ bool owns(unsigned octet) const {
+    return octet / own_octets == block_ && octet % own_octets % groups == group_;
+  }
 
   /// visit(octet, fragment) for every octet of the warp's own.
   template <class Visit>
@@ -110,7 +118,9 @@ class TileSums {
   }
 
   /// Where a part's sums of an octet lie, in the block that owns it.
-  __device__ unsigned place(unsigned part, unsigned octet) const { return shared_ + (part * own_octets + octet % own_octets) * octet_bytes; }
+  __device__ unsigned place(unsigned part, unsigned octet) const {
+    return shared_ + (part * own_octets + octet % own_octets) * octet_bytes;
+  }
 
   __device__ void add_others(float (&elements)[4], unsigned octet) const {
     float total[4] = {};

@@ -1,9 +1,9 @@
-// The A-fragments of a warp, unpacked from a strip of packed values (abi/packed_strips.h, abi/packed_fours.h): 16 rows x 64 k, stored lane by
-// lane, so that a lane finds its pairs of elements one behind the other.
+// The A-fragments of a warp, unpacked from a strip of packed values (abi/packed_strips.h, abi/packed_fours.h): 16 rows
+// x 64 k, stored lane by lane, so that a lane finds its pairs of elements one behind the other.
 //
-// A pair costs a test of the lane's mask, a load where the bit is set, and the step to the next one: no count of bits, no
-// exchange between lanes. Registers are those of mma.m16n8k16 and equally of one warp's slice of wgmma.m64nNk16, or of the same with a 2:4
-// sparse A and twice the k.
+// A pair costs a test of the lane's mask, a load where the bit is set, and the step to the next one: no count of bits,
+// no exchange between lanes. Registers are those of mma.m16n8k16 and equally of one warp's slice of wgmma.m64nNk16, or
+// of the same with a 2:4 sparse A and twice the k.
 #pragma once
 
 #include "abi/packed_strips.h"
@@ -18,17 +18,21 @@ consteval int strip_registers() { return 4; }  ///< A-fragment registers of a st
 
 /// How pairs in shared memory reach their registers, which are zero where there is none.
 enum class PairReads : unsigned char {
-  in_turn,  ///< with those of other strips: they hide that the step to the next pair waits until a load has read its address
+  in_turn,  ///< with those of other strips: they hide that the step to the next pair waits until a load has read its
+            ///< address
   alone,    ///< of one strip: the step goes to a register of its own, and does not wait
-  apart,    ///< as alone; two words are loaded elsewhere, then chosen: fewer instructions, but more registers until the load is done
+  apart,    ///< as alone; two words are loaded elsewhere, then chosen: fewer instructions, but more registers until the
+            ///< load is done
 };
 
 #if !defined(VOSTOK_EMULATOR)
-#define VOSTOK_READ_PAIR(load, mask, bit) \
-  "{ .reg .pred there; .reg .b32 present, high, low; and.b32 present, " mask ", " bit "; setp.ne.u32 there, present, 0; " load " }"
+#define VOSTOK_READ_PAIR(load, mask, bit)                                             \
+  "{ .reg .pred there; .reg .b32 present, high, low; and.b32 present, " mask ", " bit \
+  "; setp.ne.u32 there, present, 0; " load " }"
 // To the next pair: its size where there is one, or the mask's bit shifted to be that.
 #define VOSTOK_ADDED(from, size) " @there add.u32 " from ", " from ", " size ";"
-#define VOSTOK_SHIFTED(from, up, down) " shl.b32 present, present, " up "; shr.b32 present, present, " down "; add.u32 " from ", " from ", present;"
+#define VOSTOK_SHIFTED(from, up, down) \
+  " shl.b32 present, present, " up "; shr.b32 present, present, " down "; add.u32 " from ", " from ", present;"
 #endif
 
 /// Pairs in shared memory. `words` of a pair: 1, or 2 where it has a high and a low part.
@@ -45,9 +49,12 @@ __device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, SharedA
   constexpr int down = bit > size_bit ? bit - size_bit : 0;
 #define VOSTOK_ONE "mov.b32 %0, 0; @there ld.shared.b32 %0, [%1];"
 #define VOSTOK_TWO "mov.b32 %0, 0; mov.b32 %1, 0; @there ld.shared.v2.b32 {%0, %1}, [%2];"
-#define VOSTOK_TWO_APART "@there ld.shared.v2.b32 {high, low}, [%2]; selp.b32 %0, high, 0, there; selp.b32 %1, low, 0, there;"
+#define VOSTOK_TWO_APART \
+  "@there ld.shared.v2.b32 {high, low}, [%2]; selp.b32 %0, high, 0, there; selp.b32 %1, low, 0, there;"
   if constexpr (words == 1 && reads == PairReads::in_turn)
-    asm volatile(VOSTOK_READ_PAIR(VOSTOK_ONE VOSTOK_ADDED("%1", "4"), "%2", "%3") : "=&r"(pair[0]), "+r"(from.at) : "r"(mask), "n"(1U << bit));
+    asm volatile(VOSTOK_READ_PAIR(VOSTOK_ONE VOSTOK_ADDED("%1", "4"), "%2", "%3")
+                 : "=&r"(pair[0]), "+r"(from.at)
+                 : "r"(mask), "n"(1U << bit));
   else if constexpr (words == 1)
     asm volatile(VOSTOK_READ_PAIR(VOSTOK_ONE VOSTOK_SHIFTED("%1", "%4", "%5"), "%2", "%3")
                  : "=&r"(pair[0]), "+r"(from.at)
@@ -83,7 +90,9 @@ __device__ inline void read_pair(unsigned (&pair)[words], unsigned mask, const u
   if (present) from += 4 * words;
 }
 
-__device__ inline unsigned load_word(const unsigned char* from) { return load_own(reinterpret_cast<const unsigned*>(from)); }
+__device__ inline unsigned load_word(const unsigned char* from) {
+  return load_own(reinterpret_cast<const unsigned*>(from));
+}
 
 /// A lane's words at a strip's begin.
 template <PackedGrain grain>
@@ -101,7 +110,8 @@ struct StripHeader {
   }
 };
 
-/// One lane's way through a strip. `From` is a SharedAddress, or a pointer to global memory; the strip is 16-byte aligned.
+/// One lane's way through a strip. `From` is a SharedAddress, or a pointer to global memory; the strip is 16-byte
+/// aligned.
 template <int words, class From, PairReads reads = PairReads::in_turn, PackedGrain grain = PackedGrain::pair>
 class StripReader {
  public:
@@ -110,8 +120,8 @@ class StripReader {
       : header_(header.word), next_(strip + (packed_header_bytes(grain) + packed_start(header.word) * (4 * words))) {}
   __device__ StripReader(From strip, unsigned lane) : StripReader(strip, StripHeader<grain>::load(strip, lane)) {}
 
-  /// The registers of the next step, where steps are counted while the kernel runs. Of a strip, all steps are taken with next() or
-  /// all with read().
+  /// The registers of the next step, where steps are counted while the kernel runs. Of a strip, all steps are taken
+  /// with next() or all with read().
   __device__ void next(unsigned (&fragments)[words][strip_registers()]) {
     read<0>(fragments);
     header_ >>= strip_registers();

@@ -1,9 +1,11 @@
-// SpMM on tensor cores (mma.sync): A is unpacked from packed strips into fragments in registers, B comes through shared memory.
+// SpMM on tensor cores (mma.sync): A is unpacked from packed strips into fragments in registers, B comes through shared
+// memory.
 //
-// A block computes a tile of C: row_warps x column_warps warps, each of warp_strips strips of 16 rows by warp_columns columns. k is
-// walked in blocks of 64, of which `stages` are in shared memory or on their way there; a barrier per k block. Or k_warps warps have the
-// same warp_strips strips and take the k blocks in turn, each with stages of its own: narrow products, whose time is that of reading A,
-// wait at no barrier then and need no slices of k. f32 is two 16-bit terms and three products: hi hi + hi lo + lo hi. Sums are in f32.
+// A block computes a tile of C: row_warps x column_warps warps, each of warp_strips strips of 16 rows by warp_columns
+// columns. k is walked in blocks of 64, of which `stages` are in shared memory or on their way there; a barrier per k
+// block. Or k_warps warps have the same warp_strips strips and take the k blocks in turn, each with stages of its own:
+// narrow products, whose time is that of reading A, wait at no barrier then and need no slices of k. f32 is two 16-bit
+// terms and three products: hi hi + hi lo + lo hi. Sums are in f32.
 #pragma once
 
 #include "abi/fixed.h"
@@ -42,11 +44,13 @@ class UnpackWarp {
         product_(packed.row_scales + static_cast<long long>(strip_) * packed_strip_rows(), lane_) {}
 
   /// Adds the product of k block `block`, whose strips are in a stage unless they do not fit, with the terms of B.
-  __device__ void add(const PackedStrips& packed, unsigned block, SharedAddress stage, SharedAddress starts, SharedAddress terms) {
+  __device__ void add(const PackedStrips& packed, unsigned block, SharedAddress stage, SharedAddress starts,
+                      SharedAddress terms) {
     if (config.strip_pairs == packed_most_pairs() || StripStages<F>::fits(starts)) {
       SharedAddress from[strips];
 #pragma unroll
-      for (int q = 0; q < strips; ++q) from[q] = stage + load_word(starts + 4 * (strip_in_tile_ + q)) * packed_unit_bytes();
+      for (int q = 0; q < strips; ++q)
+        from[q] = stage + load_word(starts + 4 * (strip_in_tile_ + q)) * packed_unit_bytes();
       product_.add(from, terms, fragments_, lane_);
     } else {
       const unsigned char* from[strips];
@@ -75,7 +79,8 @@ class UnpackWarp {
         visit(q, o, sums);
       }
   }
-  /// visit(strip, octet, sums) for each fragment: its number among the strips of A, and among the octets of the tile's columns.
+  /// visit(strip, octet, sums) for each fragment: its number among the strips of A, and among the octets of the tile's
+  /// columns.
   template <class Visit>
   __device__ void visit_totals(Visit visit) const {
     visit_fragments([&](int q, int o, const float(&sums)[4]) { visit(strip_ + q, column_ / 8 + o, sums); });
@@ -96,8 +101,9 @@ class UnpackWarp {
 
 /// The loop over a team's k blocks, of which the first ones are on their way.
 template <class F>
-__device__ inline void multiply_blocks(UnpackWarp<F>& warp, UnpackStages<F, DenseStages<F>>& stages, const UnpackShared<F>& shared,
-                                       const UnpackMmaArgs& args, const UnpackTile<F>& tile, const PackedStrips& packed) {
+__device__ inline void multiply_blocks(UnpackWarp<F>& warp, UnpackStages<F, DenseStages<F>>& stages,
+                                       const UnpackShared<F>& shared, const UnpackMmaArgs& args,
+                                       const UnpackTile<F>& tile, const PackedStrips& packed) {
   using Team = UnpackTeam<F>;
   constexpr auto config = F::config;
   constexpr bool splits = splits_dense(config);
@@ -122,7 +128,8 @@ __device__ inline void multiply_blocks(UnpackWarp<F>& warp, UnpackStages<F, Dens
     stages.issue();
     if constexpr (splits) {
       const unsigned next = (i + 1) % split_buffers();
-      if (i + 1 < count) DenseSplit<F>::split(shared.unsplit(split_stage.at), shared.split_terms(next), shared.column_scales(next));
+      if (i + 1 < count)
+        DenseSplit<F>::split(shared.unsplit(split_stage.at), shared.split_terms(next), shared.column_scales(next));
       split_stage.step();
     }
     const SharedAddress terms = splits ? shared.split(i % split_buffers()) : shared.dense(stage.at);
@@ -137,7 +144,8 @@ __device__ inline void multiply_blocks(UnpackWarp<F>& warp, UnpackStages<F, Dens
 }
 
 template <class F>
-__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpack_mma(const __grid_constant__ UnpackMmaArgs args) {
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    unpack_mma(const __grid_constant__ UnpackMmaArgs args) {
   constexpr auto config = F::config;
   static_assert(keeps_rules<F>());
   const auto tile = UnpackTile<F>::of_block(args);
@@ -155,16 +163,19 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks) unpa
   if constexpr (config.k_split > 1) {
     visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
       const long long column_octet = tile.first_column() / 8 + octet;
-      *partial_fragment(args.partial, tile.product, tile.slice, strip, column_octet, warp.lane()) = {sums[0], sums[1], sums[2], sums[3]};
+      *partial_fragment(args.partial, tile.product, tile.slice, strip, column_octet, warp.lane()) = {sums[0], sums[1],
+                                                                                                     sums[2], sums[3]};
     });
   } else {
     FragmentOutput<F> output(args, tile.product, warp.lane());
     if constexpr (config.k_warps == 1) {
-      store_fragments<F, config.warp_strips, config.warp_columns / 8>(output, warp.first_row(), tile.first_column() + warp.column(),
+      store_fragments<F, config.warp_strips, config.warp_columns / 8>(output, warp.first_row(),
+                                                                      tile.first_column() + warp.column(),
                                                                       [&](auto store) { warp.visit_fragments(store); });
     } else {
       visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
-        store_fragment<F>(output, static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet, sums);
+        store_fragment<F>(output, static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet,
+                          sums);
       });
     }
   }

@@ -29,8 +29,8 @@ class FragmentOutput {
   using Output = Element<traits.output>;
   using Stored = typename Output::Storage;
   using Pair = Vector<Stored, 2>;
-  /// Whether two neighbouring columns are stored at once. Fragments have even ones first, and the alignment divides the length
-  /// of rows as well: the last column has its neighbour.
+  /// Whether two neighbouring columns are stored at once. Fragments have even ones first, and the alignment divides the
+  /// length of rows as well: the last column has its neighbour.
   static constexpr bool pairs = row_major && traits.output_alignment >= static_cast<int>(sizeof(Pair));
 
  public:
@@ -50,11 +50,12 @@ class FragmentOutput {
     if (first_row == first_row_) return;
     first_row_ = first_row;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) row_bias_[half] = row(half) < m_ ? scale_and_bias_.row_bias(static_cast<unsigned>(row(half))) : 0.0F;
+    for (int half = 0; half < 2; ++half)
+      row_bias_[half] = row(half) < m_ ? scale_and_bias_.row_bias(static_cast<unsigned>(row(half))) : 0.0F;
   }
 
-  /// Makes sums again that were unfit for C, and stores them: those that the lane has noted, of fragments from place_of(number) on. Every lane
-  /// of the warp calls it.
+  /// Makes sums again that were unfit for C, and stores them: those that the lane has noted, of fragments from
+  /// place_of(number) on. Every lane of the warp calls it.
   template <int fragments, class PlaceOf>
   __device__ void make_again(const UnfitSums<fragments>& unfit, PlaceOf place_of) const {
     again_.make(unfit, place_of, [&](long long row, long long column, float sum) {
@@ -63,7 +64,8 @@ class FragmentOutput {
     });
   }
 
-  /// Stores what lies in C of those rows' fragment from this column. Of sums that are added to C, which is read once, only those that are fit.
+  /// Stores what lies in C of those rows' fragment from this column. Of sums that are added to C, which is read once,
+  /// only those that are fit.
   __device__ void store(long long first_column, const float (&sums)[4]) const {
     constexpr bool all = !F::config.certify || !traits.accumulate;
     const long long column = first_column + lane_ % 4 * 2;
@@ -77,7 +79,8 @@ class FragmentOutput {
         store_pair(at, column, row_bias_[half], first, second);
       } else {
         if (all || is_finite(first)) store_one(at, column, row_bias_[half], first);
-        if (column + 1 < n_ && (all || is_finite(second))) store_one(at + (row_major ? 1 : leading_), column + 1, row_bias_[half], second);
+        if (column + 1 < n_ && (all || is_finite(second)))
+          store_one(at + (row_major ? 1 : leading_), column + 1, row_bias_[half], second);
       }
     }
   }
@@ -126,10 +129,12 @@ struct FragmentPlace {
   long long column;
 };
 
-/// Stores every fragment of a warp that visit(store) has: store(q, o, sums) is of the 16 rows q and the eight columns o. Sums that are unfit
-/// for C are made again in the end, by one loop: in its place between the stores there would be as many loops, and spilled registers.
+/// Stores every fragment of a warp that visit(store) has: store(q, o, sums) is of the 16 rows q and the eight columns
+/// o. Sums that are unfit for C are made again in the end, by one loop: in its place between the stores there would be
+/// as many loops, and spilled registers.
 template <class F, int strips, int octets, class Visit>
-__device__ inline void store_fragments(FragmentOutput<F>& output, long long first_row, long long first_column, Visit visit) {
+__device__ inline void store_fragments(FragmentOutput<F>& output, long long first_row, long long first_column,
+                                       Visit visit) {
   [[maybe_unused]] UnfitSums<strips * octets> unfit;
   visit([&](int q, int o, const float(&sums)[4]) {
     if constexpr (F::config.certify) unfit.note(q * octets + o, sums);
@@ -137,13 +142,15 @@ __device__ inline void store_fragments(FragmentOutput<F>& output, long long firs
     output.store(first_column + 8 * o, sums);
   });
   if constexpr (F::config.certify)
-    output.make_again(unfit,
-                      [&](int fragment) -> FragmentPlace { return {first_row + fragment / octets * 16, first_column + fragment % octets * 8}; });
+    output.make_again(unfit, [&](int fragment) -> FragmentPlace {
+      return {first_row + fragment / octets * 16, first_column + fragment % octets * 8};
+    });
 }
 
 /// The same of one fragment.
 template <class F>
-__device__ inline void store_fragment(FragmentOutput<F>& output, long long row, long long column, const float (&sums)[4]) {
+__device__ inline void store_fragment(FragmentOutput<F>& output, long long row, long long column,
+                                      const float (&sums)[4]) {
   store_fragments<F, 1, 1>(output, row, column, [&](auto store) { store(0, 0, sums); });
 }
 

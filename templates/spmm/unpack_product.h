@@ -1,8 +1,9 @@
 // A warp's sums: strips of A unpacked into fragments, times fragments of B, k block after k block.
 //
-// A tensor core cuts what it adds instead of rounding it, at the last bits of the largest number. So sums are taken out of it every
-// few k blocks into a second set that is added in f32; there the scales of B's columns, which belong to a k block, are taken back.
-// And products with a low term, which next to a large sum would lose most, are added to sums of their own or before the others.
+// A tensor core cuts what it adds instead of rounding it, at the last bits of the largest number. So sums are taken out
+// of it every few k blocks into a second set that is added in f32; there the scales of B's columns, which belong to a k
+// block, are taken back. And products with a low term, which next to a large sum would lose most, are added to sums of
+// their own or before the others.
 #pragma once
 
 #include "abi/unpack_mma.h"
@@ -32,8 +33,8 @@ class WarpProduct {
   static constexpr int octets = config.warp_columns / 8;
   using Losses = LossesOf<config.warp_columns, certifies_splits(config)>;
 
-  /// `row_scales` of the warp's first row; read where the mode has them. The launch before may have written them: they are not
-  /// to be read early, as what is only read may be.
+  /// `row_scales` of the warp's first row; read where the mode has them. The launch before may have written them: they
+  /// are not to be read early, as what is only read may be.
   __device__ WarpProduct(const float* row_scales, unsigned lane) {
     [[maybe_unused]] bool any = false;  // loses something
     if constexpr (scaled)
@@ -49,7 +50,8 @@ class WarpProduct {
   }
 
   /// Adds the product of one k block, whose strips are in shared memory.
-  __device__ void add(const SharedAddress (&from)[strips], SharedAddress dense, const DenseFragments<F>& fragments, unsigned lane) {
+  __device__ void add(const SharedAddress (&from)[strips], SharedAddress dense, const DenseFragments<F>& fragments,
+                      unsigned lane) {
     visit_passes([&](auto pass) {
       StripReader<words, SharedAddress> readers[strips];
       open(readers, from, lane);
@@ -62,7 +64,8 @@ class WarpProduct {
   }
 
   /// The same of strips in global memory: rare, so that the steps stay a loop.
-  __device__ void add(const unsigned char* const (&from)[strips], SharedAddress dense, const DenseFragments<F>& fragments, unsigned lane) {
+  __device__ void add(const unsigned char* const (&from)[strips], SharedAddress dense,
+                      const DenseFragments<F>& fragments, unsigned lane) {
     visit_passes([&](auto pass) {
       StripReader<words, const unsigned char*> readers[strips];
       open(readers, from, lane);
@@ -75,7 +78,8 @@ class WarpProduct {
     });
   }
 
-  /// After the k block that completes promotion_blocks, and after the last. `column_scales` are those of the warp's first column.
+  /// After the k block that completes promotion_blocks, and after the last. `column_scales` are those of the warp's
+  /// first column.
   __device__ void promote(const float* column_scales, unsigned lane) {
     losses_.add([&](unsigned first) { return *reinterpret_cast<const Vector<float, 2>*>(column_scales + first); });
 #pragma unroll
@@ -94,7 +98,8 @@ class WarpProduct {
     }
   }
 
-  /// Once everything was promoted: with the rows again, which no register held until now. Rarely is anything lost, and their load is waited for.
+  /// Once everything was promoted: with the rows again, which no register held until now. Rarely is anything lost, and
+  /// their load is waited for.
   __device__ void end([[maybe_unused]] const float* row_scales, unsigned k_blocks, [[maybe_unused]] unsigned lane) {
     losses_.end(k_blocks);
     if constexpr (certifies) {
@@ -102,11 +107,13 @@ class WarpProduct {
 #pragma unroll
       for (int q = 0; q < strips; ++q)
 #pragma unroll
-        for (int half = 0; half < 2; ++half) row_losses_[q][half] = row_loss(load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4));
+        for (int half = 0; half < 2; ++half)
+          row_losses_[q][half] = row_loss(load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4));
     }
   }
 
-  /// The accumulator's fragment (parts/mma.h) after end(); NaN where the split of B may have spoilt a sum. Every lane calls it.
+  /// The accumulator's fragment (parts/mma.h) after end(); NaN where the split of B may have spoilt a sum. Every lane
+  /// calls it.
   __device__ void totals(float (&sums)[4], int q, int o) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[i] = total(q, o, i);
@@ -180,7 +187,8 @@ class WarpProduct {
 
   /// The products of a k16 step, one load of B's fragments after the other.
   template <int pass>
-  __device__ void add_step(const Fragments (&a)[words], SharedAddress dense, const DenseFragments<F>& fragments, int step) {
+  __device__ void add_step(const Fragments (&a)[words], SharedAddress dense, const DenseFragments<F>& fragments,
+                           int step) {
 #pragma unroll
     for (int load = 0; load < DenseFragments<F>::loads; ++load) {
       unsigned high[matrices];

@@ -1,7 +1,7 @@
 // The shared memory of unpack_mma, and how a tile of B lies in it.
 //
-// B lies in lines of 16-byte chunks. A chunk's place in its line depends on the line, so that reading the same chunk of eight
-// neighbouring lines, as ldmatrix does, touches every bank once.
+// B lies in lines of 16-byte chunks. A chunk's place in its line depends on the line, so that reading the same chunk of
+// eight neighbouring lines, as ldmatrix does, touches every bank once.
 #pragma once
 
 #include "abi/either.h"
@@ -22,21 +22,25 @@ __device__ constexpr unsigned swizzled(unsigned chunk, unsigned key) {
 struct LinesAlongK {
   static constexpr int chunks = packed_strip_columns() * 2 / 16;
   static constexpr int line_bytes = 16 * chunks;
-  static __device__ constexpr unsigned place(unsigned column, unsigned chunk) { return column * line_bytes + 16 * swizzled<chunks>(chunk, column); }
+  static __device__ constexpr unsigned place(unsigned column, unsigned chunk) {
+    return column * line_bytes + 16 * swizzled<chunks>(chunk, column);
+  }
 };
 
-/// A tile of 16-bit elements whose lines run along the columns of B. Lines shorter than 128 bytes share the banks: as many
-/// neighbours as fit have one key.
+/// A tile of 16-bit elements whose lines run along the columns of B. Lines shorter than 128 bytes share the banks: as
+/// many neighbours as fit have one key.
 template <int columns>
 struct LinesAlongColumns {
   static constexpr int chunks = columns * 2 / 16;
   static constexpr int line_bytes = 16 * chunks;
   static constexpr int lines_of_key = chunks < 8 ? 8 / chunks : 1;
-  static __device__ constexpr unsigned place(unsigned k, unsigned chunk) { return k * line_bytes + 16 * swizzled<chunks>(chunk, k / lines_of_key); }
+  static __device__ constexpr unsigned place(unsigned k, unsigned chunk) {
+    return k * line_bytes + 16 * swizzled<chunks>(chunk, k / lines_of_key);
+  }
 };
 
-/// A tile of f32 on its way to being split (unpack_split.h), in lines as B has them. There, eight lanes read one chunk of lines
-/// that are eight apart, or chunks of neighbouring columns.
+/// A tile of f32 on its way to being split (unpack_split.h), in lines as B has them. There, eight lanes read one chunk
+/// of lines that are eight apart, or chunks of neighbouring columns.
 template <int columns, Layout layout>
 struct WideLines {
   static constexpr bool along_k = layout == Layout::column_major;
@@ -69,7 +73,8 @@ class UnpackShared {
   static constexpr int split_begin = config.stages * dense_bytes;
   static constexpr int strips_begin = split_begin + (splits ? split_buffers() * dense_bytes : 0);
   static constexpr int scales_begin = strips_begin + config.stages * strip_bytes;
-  static constexpr int starts_begin = scales_begin + (splits ? split_buffers() : config.stages) * column_scale_bytes(config);
+  static constexpr int starts_begin =
+      scales_begin + (splits ? split_buffers() : config.stages) * column_scale_bytes(config);
   static constexpr int places_begin = starts_begin + config.stages * start_bytes;
   static constexpr int end = places_begin + strip_places(config) * start_bytes;
   static_assert(dense_bytes % 128 == 0, "tiles of B are whole lines of 128 bytes");
@@ -110,7 +115,8 @@ class UnpackShared {
 
  private:
   static __device__ SharedAddress barriers_of(unsigned team) {
-    if constexpr (copies_in_bulk(config)) return shared_address(dynamic_shared<Block>().barriers + team * config.stages);
+    if constexpr (copies_in_bulk(config))
+      return shared_address(dynamic_shared<Block>().barriers + team * config.stages);
     else return {};
   }
 

@@ -1,7 +1,8 @@
-// f32 elements of B split into two 16-bit terms by the blocks that multiply them: what few blocks read is not worth a launch.
+// f32 elements of B split into two 16-bit terms by the blocks that multiply them: what few blocks read is not worth a
+// launch.
 //
-// In mode f16x3 they are those of s v, where s is a power of two for each column and k block that brings the largest finite |s v|
-// into [2^13, 2^14).
+// In mode f16x3 they are those of s v, where s is a power of two for each column and k block that brings the largest
+// finite |s v| into [2^13, 2^14).
 #pragma once
 
 #include "abi/column_loss.h"
@@ -28,7 +29,8 @@ class DenseSplit {
     const unsigned lane = threadIdx.x % 32;
     const unsigned octet = lane / 4;  // of k
 #pragma unroll 1
-    for (unsigned column = Team::thread() / 32 * 4 + lane % 4; column < tile_columns(config); column += Team::size / 8) {
+    for (unsigned column = Team::thread() / 32 * 4 + lane % 4; column < tile_columns(config);
+         column += Team::size / 8) {
       float values[count];
       load(values, stage, octet, column);
       if constexpr (packed_scales_rows(mode)) {
@@ -37,7 +39,8 @@ class DenseSplit {
 #pragma unroll
         for (float& value : values) value *= scale;
         const unsigned lossy = config.certify ? lossy_of_column(values) : 0;
-        if (octet == 0) column_scales[column] = marked_scale(__builtin_bit_cast(float, packed_power_bits(-exponent)), lossy);
+        if (octet == 0)
+          column_scales[column] = marked_scale(__builtin_bit_cast(float, packed_power_bits(-exponent)), lossy);
       }
       store(values, terms + LinesAlongK::place(column, octet));
     }
@@ -54,7 +57,8 @@ class DenseSplit {
       }
     } else {
 #pragma unroll
-      for (int i = 0; i < count; ++i) values[i] = reinterpret_cast<const float*>(stage + Wide::place(octet * count + i, column / 4))[column % 4];
+      for (int i = 0; i < count; ++i)
+        values[i] = reinterpret_cast<const float*>(stage + Wide::place(octet * count + i, column / 4))[column % 4];
     }
   }
 

@@ -9,14 +9,19 @@
 
 namespace vostok {
 
-/// Brings a team's k blocks into shared memory, one after the other: strips, and B by `Dense`. When it is made it copies the first strips and
-/// waits for the launch before: only then are there addresses of B, which would take registers beside those of strips.
+/// Brings a team's k blocks into shared memory, one after the other: strips, and B by `Dense`. When it is made it
+/// copies the first strips and waits for the launch before: only then are there addresses of B, which would take
+/// registers beside those of strips.
 template <class F, class Dense>
 class UnpackStages {
  public:
   template <class Args>
-  __device__ UnpackStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed, const UnpackShared<F>& shared)
-      : shared_(shared), strips_(args, tile, packed, shared), dense_(args, tile), left_(UnpackTeam<F>::block_count(tile, args)) {}
+  __device__ UnpackStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed,
+                          const UnpackShared<F>& shared)
+      : shared_(shared),
+        strips_(args, tile, packed, shared),
+        dense_(args, tile),
+        left_(UnpackTeam<F>::block_count(tile, args)) {}
 
   /// B of the first k blocks, in as many groups of copies.
   __device__ void start() {

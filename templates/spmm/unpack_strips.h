@@ -1,4 +1,5 @@
-// Strips of packed values on their way to shared memory: those of a tile's rows in one k block follow one another, one copy.
+// Strips of packed values on their way to shared memory: those of a tile's rows in one k block follow one another, one
+// copy.
 #pragma once
 
 #include "abi/unpack_mma.h"
@@ -16,9 +17,10 @@
 
 namespace vostok {
 
-/// Copies the team's k blocks, one after the other. Where their strips start is copied too, as many k blocks ahead as there are on their
-/// way: it has landed when its k block's turn comes, and no register holds it until then. (Held in registers it was waited for at the end of
-/// every k block, 15 % of the time at 8 columns; where registers were short they were spilled, which waits at once.)
+/// Copies the team's k blocks, one after the other. Where their strips start is copied too, as many k blocks ahead as
+/// there are on their way: it has landed when its k block's turn comes, and no register holds it until then. (Held in
+/// registers it was waited for at the end of every k block, 15 % of the time at 8 columns; where registers were short
+/// they were spilled, which waits at once.)
 template <class F>
 class StripStages {
   using Team = UnpackTeam<F>;
@@ -29,9 +31,11 @@ class StripStages {
   static constexpr bool in_bulk = copies_in_bulk(F::config);
 
  public:
-  /// Copies the first k blocks, a group of copies for each of the stages but one; then waits for the launch before, of which strips do not depend.
+  /// Copies the first k blocks, a group of copies for each of the stages but one; then waits for the launch before, of
+  /// which strips do not depend.
   template <class Args>
-  __device__ StripStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed, const UnpackShared<F>& shared)
+  __device__ StripStages(const Args& args, const UnpackTile<F>& tile, const PackedStrips& packed,
+                         const UnpackShared<F>& shared)
       : offsets_(packed.offsets),
         data_(packed.data),
         next_(Team::first_block(tile, args) * packed.row_strips + tile.first_strip() + Team::thread()),
@@ -48,7 +52,8 @@ class StripStages {
     follow_previous_launch();
   }
 
-  /// Copies the next k block, which exists, to this stage. One that does not fit is left where it is: only its starts are stored.
+  /// Copies the next k block, which exists, to this stage. One that does not fit is left where it is: only its starts
+  /// are stored.
   __device__ void issue(const UnpackShared<F>& shared, unsigned stage) {
     const SharedAddress place = place_of(taken_);
     taken_.step();
@@ -70,7 +75,9 @@ class StripStages {
   }
 
   /// Where the strips of a k block start, in units, and where the last one ends: words.
-  __device__ SharedAddress place_of(StageIndex<places> index) const { return places_ + index.at * (4 * strip_start_words(F::config)); }
+  __device__ SharedAddress place_of(StageIndex<places> index) const {
+    return places_ + index.at * (4 * strip_start_words(F::config));
+  }
 
   /// Copies the place of the next k block, where there is one, with the group of copies that is made.
   __device__ void ask() {
@@ -105,7 +112,8 @@ class StripStages {
     const int left = static_cast<int>(units) - static_cast<int>(thread);
 #pragma unroll
     for (int i = 0; i < rounds; ++i)
-      if (i * size < left) copy_async<packed_unit_bytes()>(to + i * size * packed_unit_bytes(), from + i * size * packed_unit_bytes());
+      if (i * size < left)
+        copy_async<packed_unit_bytes()>(to + i * size * packed_unit_bytes(), from + i * size * packed_unit_bytes());
   }
 
 #if defined(VOSTOK_EMULATOR)
@@ -129,13 +137,15 @@ class StripStages {
     const unsigned barrier = shared.barrier(stage).at;
     arrive_expecting(barrier, units * packed_unit_bytes());
     const unsigned char* const from = data_ + static_cast<unsigned long long>(begin) * packed_unit_bytes();
-    if (units > 0) copy_bulk<F::config.stream_strips>(shared.strips(stage).at, from, units * packed_unit_bytes(), barrier);
+    if (units > 0)
+      copy_bulk<F::config.stream_strips>(shared.strips(stage).at, from, units * packed_unit_bytes(), barrier);
   }
 #endif
 
   const unsigned* offsets_;
   const unsigned char* data_;
-  unsigned next_;  ///< the thread's own of the next k block to ask for; strips number their 16-byte units in 32 bits, and so themselves
+  unsigned next_;  ///< the thread's own of the next k block to ask for; strips number their 16-byte units in 32 bits,
+                   ///< and so themselves
   unsigned block_step_;
   SharedAddress places_;
   unsigned left_;  ///< k blocks not asked for

@@ -9,15 +9,16 @@
 namespace vostok {
 
 /// The fragment of 16 rows and eight columns, as one store or load of each lane.
-__device__ inline Vector<float, 4>* partial_fragment(const PartialSums& partial, unsigned product, long long slice, long long strip, long long octet,
-                                                     unsigned lane) {
+__device__ inline Vector<float, 4>* partial_fragment(const PartialSums& partial, unsigned product, long long slice,
+                                                     long long strip, long long octet, unsigned lane) {
   float* const first = partial.at + (product * partial.slices + slice) * partial.slice_stride();
   return reinterpret_cast<Vector<float, 4>*>(first + (strip * partial.octets + octet) * 128) + lane;
 }
 
 /// A warp has one fragment. Fragments lie on the grid's x, products on y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps) unpack_sum(const __grid_constant__ UnpackSumArgs args) {
+__global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps)
+    unpack_sum(const __grid_constant__ UnpackSumArgs args) {
   follow_previous_launch();
   const unsigned product = blockIdx.z * gridDim.y + blockIdx.y;
   const unsigned lane = threadIdx.x % 32;

@@ -1,5 +1,5 @@
-// The threads that fill stages and multiply from them together: all of a block, or each of its warps on its own. Warps on their own
-// take the k blocks in turn, wait for nobody, and read strips that no other warp of the block reads.
+// The threads that fill stages and multiply from them together: all of a block, or each of its warps on its own. Warps
+// on their own take the k blocks in turn, wait for nobody, and read strips that no other warp of the block reads.
 #pragma once
 
 #include "spmm/unpack_tile.h"

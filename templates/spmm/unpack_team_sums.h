@@ -1,5 +1,5 @@
-// The totals of a block's tile. Where teams have taken its k blocks in turn they are added up by way of shared memory, in the order of the
-// teams: deterministic, however they ran.
+// The totals of a block's tile. Where teams have taken its k blocks in turn they are added up by way of shared memory,
+// in the order of the teams: deterministic, however they ran.
 #pragma once
 
 #include "parts/shared.h"
@@ -9,7 +9,8 @@
 
 namespace vostok {
 
-/// visit(strip, octet, sums) for each fragment of the tile, by a warp that has its total; `warp` has the parts that this warp summed.
+/// visit(strip, octet, sums) for each fragment of the tile, by a warp that has its total; `warp` has the parts that
+/// this warp summed.
 template <class F, class Warp, class Visit>
 __device__ inline void visit_team_totals(const Warp& warp, const UnpackTile<F>& tile, Visit visit) {
   using Team = UnpackTeam<F>;
@@ -19,8 +20,10 @@ __device__ inline void visit_team_totals(const Warp& warp, const UnpackTile<F>& 
   } else {
     constexpr unsigned octets = tile_columns(F::config) / 8;
     constexpr unsigned fragments = tile_strips(F::config) * octets;
-    static_assert(team_sums_bytes(F::config) == Team::count * fragments * 32 * sizeof(Fragment), "team_sums_bytes differs from the layout");
-    Fragment* const parts = reinterpret_cast<Fragment*>(&dynamic_shared<typename UnpackShared<F>::Block>()) + warp.lane();
+    static_assert(team_sums_bytes(F::config) == Team::count * fragments * 32 * sizeof(Fragment),
+                  "team_sums_bytes differs from the layout");
+    Fragment* const parts =
+        reinterpret_cast<Fragment*>(&dynamic_shared<typename UnpackShared<F>::Block>()) + warp.lane();
     __syncthreads();  // nobody reads stages any more
     warp.visit_totals([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
       const unsigned fragment = (strip - tile.first_strip()) * octets + octet;

@@ -12,8 +12,8 @@ struct UnpackTile {
   unsigned row_tile;
   unsigned column_tile;
 
-  /// Tiles lie on the grid's x: raster_rows row tiles, then the next column tile of the same. Slices of k, product after
-  /// product, lie on y, and on z past what y holds.
+  /// Tiles lie on the grid's x: raster_rows row tiles, then the next column tile of the same. Slices of k, product
+  /// after product, lie on y, and on z past what y holds.
   template <class Args>
   static __device__ UnpackTile of_block(const Args& args) {
     const unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;

@@ -1,9 +1,11 @@
-// SpMM on Hopper's tensor cores (wgmma): A is unpacked from packed strips into registers, B comes through shared memory.
+// SpMM on Hopper's tensor cores (wgmma): A is unpacked from packed strips into registers, B comes through shared
+// memory.
 //
-// A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. One warp, four or eight copy k blocks of both operands into a
-// ring of stages, or split a B of f32 on its way; the others unpack their strips and multiply, and hand stages back. Where there are several
-// groups of warpgroups, each takes every so many-th k block, and they add up what they have at the end; so do the blocks of a cluster, each of
-// which has a slice of k. f32 is two 16-bit terms and three products: hi hi + hi lo + lo hi. Sums are in f32.
+// A block computes a tile of C: warpgroups of 64 rows by tile_columns columns. One warp, four or eight copy k blocks of
+// both operands into a ring of stages, or split a B of f32 on its way; the others unpack their strips and multiply, and
+// hand stages back. Where there are several groups of warpgroups, each takes every so many-th k block, and they add up
+// what they have at the end; so do the blocks of a cluster, each of which has a slice of k. f32 is two 16-bit terms and
+// three products: hi hi + hi lo + lo hi. Sums are in f32.
 #pragma once
 
 #include "abi/fixed.h"
@@ -20,20 +22,24 @@
 namespace vostok {
 
 template <class F>
-__device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp) {
+__device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile,
+                               const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp) {
   const long long first_row = static_cast<long long>(tile.first_strip() + warp.strip) * packed_strip_rows();
   copy_first_strips_beside<F>(args, tile, stages, warp.group * group_warps(F::config) + warp.strip);
-  // Where strips lie does not depend on any launch: the first ones are looked up before the wait. Their rows' scales do.
+  // Where strips lie does not depend on any launch: the first ones are looked up before the wait. Their rows' scales
+  // do.
   Consumer<F> consumer(args, tile, stages, warp);
   follow_previous_launch();
-  if constexpr (launched_slices(F::config) == 1) expect_biases<F>(args, tile.first_strip() + warp.strip, 1, threadIdx.x % 32);
+  if constexpr (launched_slices(F::config) == 1)
+    expect_biases<F>(args, tile.first_strip() + warp.strip, 1, threadIdx.x % 32);
   SumsAside<F> aside;
   const PackedStrips strips = packed_set(args.strips, tile.product);
   WarpgroupSum<F> sum(strips.row_scales + first_row, aside);
   if constexpr (takes_fours(F::config)) {
     const unsigned part = tile.slice * F::config.k_groups + warp.group;
     const unsigned scratch = stages.scratch(warp.group * group_warps(F::config) + warp.strip);
-    LeftOverProducts<F>(args, strips.left_over, tile.product, first_row, tile.first_column(), part, scratch).add_to(sum);
+    LeftOverProducts<F>(args, strips.left_over, tile.product, first_row, tile.first_column(), part, scratch)
+        .add_to(sum);
   }
   consumer.run(sum);
   sum.know_losses(strips.k_blocks);

@@ -1,90 +1,15 @@
-// The warps of unpack_wgmma that multiply. Each unpacks its strip of 16 rows into registers, four of them multiply a tile of B with theirs.
+// The warps of unpack_wgmma that multiply. Each unpacks its strip of 16 rows into registers, four of them multiply a
+// tile of B with theirs.
 #pragma once
 
-#include "parts/ordered_loads.h"
 #include "parts/wgmma.h"
 #include "parts/wgmma_sparse.h"
 #include "spmm/column_losses.h"
 #include "spmm/row_factors.h"
-#include "spmm/unpack_fragments.h"
 #include "spmm/unpack_wgmma_shared.h"
+#include "spmm/unpack_wgmma_strips.h"
 
 namespace vostok {
-
-/// A strip's A-fragments: of each step, the values or their high parts, and the low parts.
-template <class F>
-struct UnpackedStrip {
-  unsigned at[strip_steps(F::config.grain)][terms(F::config)][strip_registers()];
-  unsigned metadata;  ///< where A is 2:4 sparse
-};
-
-/// A warp's strips, one k block of its group after the other. Where they start is looked up one of them ahead.
-template <class F>
-class WarpStrips {
-  static constexpr auto config = F::config;
-  static constexpr unsigned room = strip_stage_bytes(config);
-  static constexpr bool all_fit = config.strip_pairs == packed_most(config.grain);
-  // Found by compiling: with less room, or with the strip before still being multiplied, registers are spilled.
-  static constexpr PairReads reads =
-      (takes_fours(config) || !config.overlap) && registers_beside_sums(config) >= 80 ? PairReads::apart : PairReads::alone;
-  using Header = StripHeader<config.grain>;
-  using StageReader = StripReader<terms(config), SharedAddress, reads, config.grain>;
-  using MemoryReader = StripReader<terms(config), const unsigned char*, PairReads::in_turn, config.grain>;
-
- public:
-  /// `exists`: there is a k block.
-  __device__ WarpStrips(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned warp, bool exists)
-      : offsets_(strips.offsets + static_cast<long long>(first_block) * strips.row_strips + first_strip),
-        data_(strips.data),
-        step_(config.k_groups * strips.row_strips),
-        warp_(warp) {
-    if (exists) look_ahead();
-  }
-
-  /// Unpacks the k block looked at, whose stage is full, and looks at the next one where there is one.
-  __device__ void unpack(UnpackedStrip<F>& strip, unsigned stage_strips, bool looks_ahead) {
-    const unsigned begin = (own_ - first_) * packed_unit_bytes();
-    if constexpr (all_fit) {
-      if (looks_ahead) look_ahead();
-      read<StageReader>(strip, SharedAddress{stage_strips + begin});
-    } else {
-      const bool fits = (end_ - first_) * packed_unit_bytes() <= room;
-      const unsigned char* const memory = data_ + static_cast<long long>(own_) * packed_unit_bytes();
-      if (looks_ahead) look_ahead();
-      if (fits) read<StageReader>(strip, SharedAddress{stage_strips + begin});
-      else read<MemoryReader>(strip, memory);
-    }
-  }
-
- private:
-  __device__ void look_ahead() {
-    first_ = load_ahead(offsets_);
-    own_ = load_ahead(offsets_ + warp_);
-    if constexpr (!all_fit) end_ = load_ahead(offsets_ + warp_ + 1);
-    offsets_ += step_;
-  }
-  template <class Reader, class From>
-  static __device__ void read(UnpackedStrip<F>& strip, From from) {
-    const Header header = Header::load(from, threadIdx.x % 32);
-    Reader reader(from, header);
-    reader.template read<0>(strip.at[0]);
-    reader.template read<1>(strip.at[1]);
-    if constexpr (takes_fours(config)) {
-      strip.metadata = header.metadata;
-    } else {
-      reader.template read<2>(strip.at[2]);
-      reader.template read<3>(strip.at[3]);
-    }
-  }
-
-  const unsigned* offsets_;  ///< of the tile's first strip in the k block to look at next
-  const unsigned char* data_;
-  unsigned step_;  ///< between the offsets of one k block and the next of the group
-  unsigned warp_;
-  unsigned first_ = 0;
-  unsigned own_ = 0;
-  unsigned end_ = 0;
-};
 
 /// Sums set aside, in memory of the thread's own: few are the times that they are looked at.
 template <class F>
@@ -107,7 +32,8 @@ class WarpgroupSum {
   static constexpr DenseLine line = along_k ? DenseLine::k : DenseLine::columns;
 
  public:
-  // Saves 1.5 % on narrow tiles, whose warps wait for tensor cores; no gain on wide ones (bench/notes/unpack_wgmma.md#where-n--32-waited).
+  // Saves 1.5 % on narrow tiles, whose warps wait for tensor cores; no gain on wide ones
+  // (bench/notes/unpack_wgmma.md#where-n--32-waited).
   static constexpr bool defers_factors = scaled && config.tile_columns <= 32 && !config.overlap;
   /// `row_scales` of the warp's first row; read where the mode has them.
   __device__ WarpgroupSum(const float* row_scales, SumsAside<F>& aside) : aside_(aside) {
@@ -129,7 +55,8 @@ class WarpgroupSum {
     }
   }
 
-  /// Queues a k block's products. `first` describes the tile's first column in the stage. Neither strip nor stage may change before finish().
+  /// Queues a k block's products. `first` describes the tile's first column in the stage. Neither strip nor stage may
+  /// change before finish().
   __device__ void multiply(const UnpackedStrip<F>& strip, unsigned long long first) {
     // What a promotion left is overwritten.
     const bool accumulates = !promotes || (config.promotion_blocks > 1 && blocks_ > 0);
@@ -148,8 +75,8 @@ class WarpgroupSum {
     commit_multiplications();
   }
 
-  /// Waits for the queued products. `scales`: of the tile's columns, in shared memory, the same for all k blocks of a promotion.
-  /// `is_last`: there is no k block after this one.
+  /// Waits for the queued products. `scales`: of the tile's columns, in shared memory, the same for all k blocks of a
+  /// promotion. `is_last`: there is no k block after this one.
   __device__ void finish(unsigned scales, bool is_last) {
     if constexpr (promotes) {
       const bool due = ++blocks_ == config.promotion_blocks || is_last;
@@ -177,7 +104,8 @@ class WarpgroupSum {
   /// Two sums of what is left over, in the lane's row and columns.
   __device__ void add_left_over(int upper, int octet, Vector<float, 2> pair) {
     float factor = 1.0F;
-    if constexpr (scaled) factor = 1.0F / (with_factors_ ? rows_[upper].end : rows_[upper].end * rows_[upper].promotion);  // a power of two
+    if constexpr (scaled)
+      factor = 1.0F / (with_factors_ ? rows_[upper].end : rows_[upper].end * rows_[upper].promotion);  // a power of two
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       float& sum = promotes ? totals_[promotes ? 4 * octet + 2 * upper + j : 0] : sums_[4 * octet + 2 * upper + j];
@@ -185,14 +113,16 @@ class WarpgroupSum {
     }
   }
 
-  /// Once, after end(): what is lost, by rows too, which no register held until now. That is rare, and their load is waited for.
+  /// Once, after end(): what is lost, by rows too, which no register held until now. That is rare, and their load is
+  /// waited for.
   __device__ void know_losses([[maybe_unused]] unsigned k_blocks) {
     if constexpr (certifies) {
       losses_.end(k_blocks);
       if (!losses_.any()) return;
       const float* const row_scales = aside_.row_scales;
 #pragma unroll
-      for (int upper = 0; upper < 2; ++upper) row_losses_[upper] = row_loss(load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper));
+      for (int upper = 0; upper < 2; ++upper)
+        row_losses_[upper] = row_loss(load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper));
     }
   }
 
@@ -203,8 +133,8 @@ class WarpgroupSum {
       for (int i = 0; i < count; ++i) totals_[i] += aside_.at[i];
   }
 
-  /// The fragment of columns 8 * octet and on, after know_losses(): elements 2 * upper + j are columns 2 * (lane % 4) + j of row lane / 4 + 8 *
-  /// upper.
+  /// The fragment of columns 8 * octet and on, after know_losses(): elements 2 * upper + j are columns 2 * (lane % 4) +
+  /// j of row lane / 4 + 8 * upper.
   __device__ void fragment(float (&elements)[4], int octet) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -229,15 +159,20 @@ class WarpgroupSum {
     multiply_step<step>(strip, 0, first, accumulates || step > 0 || terms(config) == 2);
   }
 
-  /// The products of a step of a term of A with the term of B whose first column in the stage `first` describes. Nothing past the last step.
+  /// The products of a step of a term of A with the term of B whose first column in the stage `first` describes.
+  /// Nothing past the last step.
   template <int step>
   __device__ void multiply_step(const UnpackedStrip<F>& strip, int term, unsigned long long first, bool accumulates) {
     if constexpr (step < steps) {
       constexpr int columns = packed_strip_columns() / steps;
-      const unsigned long long dense = moved_descriptor(first, step * (along_k ? 2 * columns : columns * split_line_bytes()));
+      const unsigned long long dense =
+          moved_descriptor(first, step * (along_k ? 2 * columns : columns * split_line_bytes()));
       if constexpr (takes_fours(config))
-        SparseWarpgroupMma<config.tile_columns>::template multiply<type, line, step>(sums_, strip.at[step][term], strip.metadata, dense, accumulates);
-      else WarpgroupMma<config.tile_columns>::template multiply<type, line>(sums_, strip.at[step][term], dense, accumulates);
+        SparseWarpgroupMma<config.tile_columns>::template multiply<type, line, step>(
+            sums_, strip.at[step][term], strip.metadata, dense, accumulates);
+      else
+        WarpgroupMma<config.tile_columns>::template multiply<type, line>(sums_, strip.at[step][term], dense,
+                                                                         accumulates);
     }
   }
 
@@ -250,8 +185,8 @@ class WarpgroupSum {
     }
   }
 
-  /// The rows' first factors wait for the end until a column of the tile has a scale of 2 or more: smaller ones leave every total finite
-  /// without. To be called before sums are waited for, which hides it.
+  /// The rows' first factors wait for the end until a column of the tile has a scale of 2 or more: smaller ones leave
+  /// every total finite without. To be called before sums are waited for, which hides it.
   __device__ void apply_factors_if_large(unsigned scales) {
     const unsigned scale = load_word(SharedAddress{scales + threadIdx.x % config.tile_columns * 4});
     constexpr unsigned two_or_more = 0x40000000;
@@ -316,10 +251,12 @@ class Consumer {
   using Place = RingPlace<config.stages>;
 
  public:
-  __device__ Consumer(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp)
+  __device__ Consumer(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages,
+                      ConsumerWarp<F> warp)
       : stages_(stages),
         left_((tile.block_count(args) + config.k_groups - 1 - warp.group) / config.k_groups),
-        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + warp.group, tile.first_strip(), warp.strip, left_ > 0),
+        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + warp.group, tile.first_strip(),
+                warp.strip, left_ > 0),
         first_dense_(dense_descriptor(stages.dense(0) + column_offset(tile), dense_group_bytes(config))),
         unpacked_{warp.group, 0},
         multiplied_{warp.group, 0} {}
@@ -380,7 +317,8 @@ class Consumer {
 
   __device__ void finish(WarpgroupSum<F>& sum) {
     sum.finish(stages_.scales(multiplied_.stage), left_ == 1);
-    // Every lane for itself: one for its warp would save no time, and racecheck would not see that it speaks for the others' reads.
+    // Every lane for itself: one for its warp would save no time, and racecheck would not see that it speaks for the
+    // others' reads.
     arrive(stages_.empty(multiplied_.stage));
     multiplied_.advance(config.k_groups);
   }

@@ -4,53 +4,12 @@
 #include "parts/async_copy.h"
 #include "parts/bulk_copy.h"
 #include "parts/dependent_launch.h"
-#include "parts/ordered_loads.h"
 #include "parts/tensor_copy.h"
+#include "spmm/strip_copies.h"
 #include "spmm/unpack_wgmma_shared.h"
 #include "spmm/unpack_wgmma_split.h"
 
 namespace vostok {
-
-/// The strips of a tile in one k block follow one another: one copy, of what fits. By one thread, which loads where they lie ahead of that.
-template <class F>
-class StripCopies {
- public:
-  /// Of `count` k blocks, `block_step` apart.
-  __device__ StripCopies(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned count, unsigned block_step = 1)
-      : offsets_(strips.offsets + static_cast<long long>(first_block) * strips.row_strips + first_strip),
-        data_(strips.data),
-        step_(block_step * strips.row_strips),
-        left_(count) {
-    look_ahead();
-  }
-
-  /// Queues the next k block's copy. `more_bytes`: what else the stage's barrier is to wait for.
-  __device__ void copy(unsigned stage_strips, unsigned barrier, unsigned more_bytes) {
-    constexpr unsigned room = strip_stage_bytes(F::config);
-    const unsigned all = (end_ - begin_) * packed_unit_bytes();
-    const unsigned bytes = all < room ? all : room;
-    const unsigned char* const from = data_ + static_cast<long long>(begin_) * packed_unit_bytes();
-    look_ahead();
-    arrive_expecting(barrier, bytes + more_bytes);
-    copy_bulk<streams_strips(F::config)>(stage_strips, from, bytes, barrier);
-  }
-
- private:
-  __device__ void look_ahead() {
-    if (left_ == 0) return;
-    --left_;
-    begin_ = load_ahead(offsets_);
-    end_ = load_ahead(offsets_ + tile_strips(F::config));
-    offsets_ += step_;
-  }
-
-  const unsigned* offsets_;  ///< of the k block to look at next
-  const unsigned char* data_;
-  unsigned step_;  ///< between offsets
-  unsigned left_;  ///< k blocks to look at
-  unsigned begin_ = 0;
-  unsigned end_ = 0;
-};
 
 /// B as split_dense left it: whole planes, and the columns' scales.
 template <class F>
@@ -72,7 +31,8 @@ class PreparedTiles {
     tiles_ = static_cast<const unsigned char*>(args.dense) +
              (static_cast<long long>(tile.product) * args.prepared_tiles * k_blocks_ + first_block) * group_bytes;
     if constexpr (scaled)
-      scales_ = args.column_scales + (static_cast<long long>(tile.product) * k_blocks_ + first_block) * scale_step_ + tile.first_column();
+      scales_ = args.column_scales + (static_cast<long long>(tile.product) * k_blocks_ + first_block) * scale_step_ +
+                tile.first_column();
   }
 
   /// Copies k block `i`. Tiles that lie wholly past n do not exist: the last one stands in for them.
@@ -80,7 +40,8 @@ class PreparedTiles {
 #pragma unroll
     for (unsigned g = 0; g < dense_groups(config); ++g) {
       const unsigned group = group_ + g < last_group_ ? group_ + g : last_group_;
-      copy_bulk(stages.dense(stage) + g * group_bytes, tiles_ + (static_cast<long long>(group) * k_blocks_ + i) * group_bytes, group_bytes,
+      copy_bulk(stages.dense(stage) + g * group_bytes,
+                tiles_ + (static_cast<long long>(group) * k_blocks_ + i) * group_bytes, group_bytes,
                 stages.full(stage));
     }
     if constexpr (scaled) copy_scales(stages, stage, scales_ + i * scale_step_);
@@ -105,15 +66,16 @@ class PreparedTiles {
   long long scale_step_;
 };
 
-/// B of 16-bit elements from where it lies: lines of 128 bytes at most, 16 bytes a copy, zeros where the matrix ends. All copies of a thread
-/// have the same place in their lines: k block after k block, addresses only grow.
+/// B of 16-bit elements from where it lies: lines of 128 bytes at most, 16 bytes a copy, zeros where the matrix ends.
+/// All copies of a thread have the same place in their lines: k block after k block, addresses only grow.
 template <class F>
 class DirectLines {
   static constexpr auto config = F::config;
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr unsigned chunk = 8;  ///< elements
   static constexpr unsigned lines = along_k ? config.tile_columns : packed_strip_columns();
-  static constexpr unsigned chunks = (along_k ? packed_strip_columns() : config.tile_columns) / chunk;  ///< of a line of the tile
+  static constexpr unsigned chunks =
+      (along_k ? packed_strip_columns() : config.tile_columns) / chunk;  ///< of a line of the tile
   static constexpr unsigned line_step = 32 * config.producer_warps / chunks;
   static constexpr unsigned copies = (lines + line_step - 1) / line_step;
   static_assert(32 * config.producer_warps % chunks == 0, "threads take whole lines");
@@ -121,13 +83,15 @@ class DirectLines {
  public:
   template <class Args, class Tile>
   __device__ DirectLines(const Args& args, const Tile& tile, unsigned thread)
-      : dense_(static_cast<const unsigned short*>(args.dense) + tile.product * args.dense_stride), line_(thread / chunks) {
+      : dense_(static_cast<const unsigned short*>(args.dense) + tile.product * args.dense_stride),
+        line_(thread / chunks) {
     const unsigned place = thread % chunks;
     const long long k = static_cast<long long>(tile.first_block(args)) * packed_strip_columns();
     const long long column = tile.first_column();
     lines_left_ = along_k ? args.n - column : args.k - k;
     length_left_ = (along_k ? args.k - k : args.n - column) - place * chunk;
-    from_ = dense_ + (along_k ? column * args.dense_leading + k : k * args.dense_leading + column) + line_ * args.dense_leading + place * chunk;
+    from_ = dense_ + (along_k ? column * args.dense_leading + k : k * args.dense_leading + column) +
+            line_ * args.dense_leading + place * chunk;
     step_ = line_step * args.dense_leading;
     block_step_ = along_k ? packed_strip_columns() : packed_strip_columns() * args.dense_leading;
     to_ = place / 8 * split_plane_bytes() + line_ * split_line_bytes();
@@ -144,7 +108,8 @@ class DirectLines {
       const unsigned line = line_ + i * line_step;
       if (lines % line_step != 0 && line >= lines) break;
       const bool inside = line < lines_left_ && valid > 0;
-      copy_async_at(stage_dense + to_ + i * line_step * split_line_bytes() + (place_ ^ (line % 8)) * 16, inside ? from : dense_, inside ? valid : 0);
+      copy_async_at(stage_dense + to_ + i * line_step * split_line_bytes() + (place_ ^ (line % 8)) * 16,
+                    inside ? from : dense_, inside ? valid : 0);
       from += step_;
     }
     from_ += block_step_;
@@ -163,7 +128,8 @@ class DirectLines {
   unsigned to_;                 ///< where that line lies in a stage
 };
 
-/// B of 16-bit elements from where it lies, by a tensor map: a box for each plane of 64 columns, or one of all lines of k.
+/// B of 16-bit elements from where it lies, by a tensor map: a box for each plane of 64 columns, or one of all lines of
+/// k.
 template <class F>
 class TensorTiles {
   static constexpr auto config = F::config;
@@ -186,7 +152,8 @@ class TensorTiles {
 #pragma unroll
     for (unsigned box = 0; box < boxes; ++box) {
       const int column = column_ + static_cast<int>(box) * 64;
-      copy_box(stage_dense + box * (bytes / boxes), map_, along_k ? k : column, along_k ? column : k, product_, barrier);
+      copy_box(stage_dense + box * (bytes / boxes), map_, along_k ? k : column, along_k ? column : k, product_,
+               barrier);
     }
   }
 
@@ -203,7 +170,8 @@ __device__ inline void wait_empty(const UnpackWgmmaStages<F>& stages, const Ring
   wait_barrier(stages.empty(place.stage), place.parity ^ 1);
 }
 
-/// Arrivals that fill a stage, beside the bytes: the strips' with everything that the copy engine brings, and those of threads that bring B.
+/// Arrivals that fill a stage, beside the bytes: the strips' with everything that the copy engine brings, and those of
+/// threads that bring B.
 template <class Config>
 constexpr unsigned filling_arrivals(const Config& config) {
   return 1 + (copies_by_threads(config) ? 32 * static_cast<unsigned>(config.producer_warps) : 0);
@@ -213,26 +181,31 @@ constexpr unsigned filling_arrivals(const UnpackWgmmaConfig& config) {
   return filling_arrivals<UnpackWgmmaConfig>(config);
 }
 
-/// Strips of the first stages, all at once, for where they lie is looked up: by a warp, a lane for each. They do not depend on the launch before.
+/// Strips of the first stages, all at once, for where they lie is looked up: by a warp, a lane for each. They do not
+/// depend on the launch before.
 template <class F, class Args>
-__device__ inline void copy_first_strips(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned more_bytes) {
+__device__ inline void copy_first_strips(const Args& args, const UnpackTile<F>& tile,
+                                         const UnpackWgmmaStages<F>& stages, unsigned more_bytes) {
   const unsigned lane = threadIdx.x % 32;
   if (lane >= F::config.stages || lane >= tile.block_count(args)) return;
   StripCopies<F> strips(packed_set(args.strips, tile.product), tile.first_block(args) + lane, tile.first_strip(), 1);
   strips.copy(stages.strips(lane), stages.full(lane), more_bytes);
 }
 
-/// Where threads bring B, which takes them longest, they begin with that: the first strips are copied by the first of the warps that multiply.
+/// Where threads bring B, which takes them longest, they begin with that: the first strips are copied by the first of
+/// the warps that multiply.
 template <class F, class Args>
-__device__ inline void copy_first_strips_beside(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp) {
+__device__ inline void copy_first_strips_beside(const Args& args, const UnpackTile<F>& tile,
+                                                const UnpackWgmmaStages<F>& stages, unsigned warp) {
   if (filling_arrivals(F::config) > 1 && warp == 0) copy_first_strips<F>(args, tile, stages, 0);
 }
 
-/// Copies of everything by the copy engine: of the first stages by a lane each, then by the first. copy_dense(stage, i) copies B of k block `i`,
-/// `dense_bytes` long, which the launch before may make.
+/// Copies of everything by the copy engine: of the first stages by a lane each, then by the first. copy_dense(stage, i)
+/// copies B of k block `i`, `dense_bytes` long, which the launch before may make.
 template <class F, class Args, class CopyDense>
-__device__ inline void produce_by_engine(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned lane,
-                                         unsigned dense_bytes, CopyDense copy_dense) {
+__device__ inline void produce_by_engine(const Args& args, const UnpackTile<F>& tile,
+                                         const UnpackWgmmaStages<F>& stages, unsigned lane, unsigned dense_bytes,
+                                         CopyDense copy_dense) {
   const PackedStrips packed = packed_set(args.strips, tile.product);
   const unsigned count = tile.block_count(args);
   const unsigned ahead = count < F::config.stages ? count : F::config.stages;
@@ -253,14 +226,17 @@ __device__ inline void produce_by_engine(const Args& args, const UnpackTile<F>& 
 
 /// B as split_dense leaves it. By one warp.
 template <class F>
-__device__ inline void produce_prepared(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned lane) {
+__device__ inline void produce_prepared(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile,
+                                        const UnpackWgmmaStages<F>& stages, unsigned lane) {
   const PreparedTiles<F> dense(args, tile);
-  produce_by_engine<F>(args, tile, stages, lane, PreparedTiles<F>::bytes, [&](unsigned stage, unsigned i) { dense.copy(stages, stage, i); });
+  produce_by_engine<F>(args, tile, stages, lane, PreparedTiles<F>::bytes,
+                       [&](unsigned stage, unsigned i) { dense.copy(stages, stage, i); });
 }
 
 /// B from where it lies. By one warp.
 template <class F, class Args, class Tile>
-__device__ inline void produce_by_map(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages, unsigned lane) {
+__device__ inline void produce_by_map(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages,
+                                      unsigned lane) {
   if (lane == 0) prefetch_map(args.dense_map);
   const TensorTiles<F> dense(args, tile);
   produce_by_engine<F>(args, tile, stages, lane, TensorTiles<F>::bytes,
@@ -269,7 +245,8 @@ __device__ inline void produce_by_map(const Args& args, const Tile& tile, const 
 
 /// Every producing thread copies its chunks of B, and one the strips but for those of the first stages.
 template <class F, class Args, class Tile>
-__device__ inline void produce_direct(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
+__device__ inline void produce_direct(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages,
+                                      unsigned thread) {
   const PackedStrips packed = packed_set(args.strips, tile.product);
   const unsigned count = tile.block_count(args);
   const unsigned ahead = count < F::config.stages ? count : F::config.stages;
@@ -288,8 +265,8 @@ __device__ inline void produce_direct(const Args& args, const Tile& tile, const 
   wait_async<0>();
 }
 
-/// Every producing warp splits its units of B, and the first lane of each k block's first one queues the copy of the strips, where those are not
-/// among the first.
+/// Every producing warp splits its units of B, and the first lane of each k block's first one queues the copy of the
+/// strips, where those are not among the first.
 template <class F>
 class SplitProducer {
   static constexpr unsigned block_step = split_block_step(F::config);
@@ -297,13 +274,14 @@ class SplitProducer {
 
  public:
   /// `warp`: of the producing ones.
-  __device__ SplitProducer(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp)
+  __device__ SplitProducer(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages,
+                           unsigned warp)
       : stages_(stages),
         count_(tile.block_count(args)),
         walk_(warp),
         loads_(args, tile),
-        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + walk_.block() + stage_count, tile.first_strip(), copies(),
-                block_step) {}
+        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + walk_.block() + stage_count,
+                tile.first_strip(), copies(), block_step) {}
 
   __device__ void run() {
     if (walk_.block() >= count_) return;
@@ -340,7 +318,8 @@ class SplitProducer {
     __syncwarp();
     const bool small = store_split(elements, stages_, stage, walk_.unit());
     if constexpr (certifies_splits(F::config))
-      if (__any_sync(0xffffffffU, small)) SplitScales<F>::mark(elements, stages_.scales(stage) + 4 * walk_.unit() * split_unit_columns());
+      if (__any_sync(0xffffffffU, small))
+        SplitScales<F>::mark(elements, stages_.scales(stage) + 4 * walk_.unit() * split_unit_columns());
     publish_to_async_proxy();
     arrive(stages_.full(stage));
   }
@@ -354,7 +333,8 @@ class SplitProducer {
 
 /// B from where it lies, by one of the copying threads or by all. `thread`: of those.
 template <class F, class Args, class Tile>
-__device__ inline void produce_from_place(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages, unsigned thread) {
+__device__ inline void produce_from_place(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages,
+                                          unsigned thread) {
   if constexpr (F::config.tensor_copies) {
     if (thread < 32) produce_by_map<F>(args, tile, stages, thread);
   } else {
@@ -364,7 +344,8 @@ __device__ inline void produce_from_place(const Args& args, const Tile& tile, co
 
 /// `warp`: of the producing ones.
 template <class F, class Args>
-__device__ inline void produce(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages, unsigned warp) {
+__device__ inline void produce(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages,
+                               unsigned warp) {
   if constexpr (splits_dense(F::config)) {
     SplitProducer<F> producer(args, tile, stages, warp);
     wait_for_previous_launch();

@@ -15,7 +15,8 @@ struct UnpackWgmmaMemory {
   alignas(1024) unsigned char bytes[(shared_bytes(F::traits, F::config) + 1023) / 1024 * 1024];
 };
 
-/// Addresses of the parts of each stage: B, its scales, strips, and the barriers that say that a stage is full, or empty again.
+/// Addresses of the parts of each stage: B, its scales, strips, and the barriers that say that a stage is full, or
+/// empty again.
 template <class F>
 class UnpackWgmmaStages {
   static constexpr auto config = F::config;
@@ -27,7 +28,8 @@ class UnpackWgmmaStages {
   static constexpr unsigned scratch_begin = strips_begin + config.stages * strip_bytes;
   static constexpr unsigned barriers_begin = scratch_begin + consumer_warps(config) * left_scratch_bytes(config);
   static_assert(dense_bytes % 1024 == 0, "swizzled lines repeat every 1024 bytes");
-  static_assert(barriers_begin + config.stages * 2 * barrier_bytes() + tile_parts(config).barrier_bytes() == shared_bytes(F::traits, config),
+  static_assert(barriers_begin + config.stages * 2 * barrier_bytes() + tile_parts(config).barrier_bytes() ==
+                    shared_bytes(F::traits, config),
                 "shared_bytes differs from the layout");
 
  public:

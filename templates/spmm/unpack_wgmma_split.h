@@ -1,8 +1,10 @@
-// f32 elements of B split into two 16-bit terms by the blocks of unpack_wgmma that multiply them: what few blocks read is not worth a launch.
+// f32 elements of B split into two 16-bit terms by the blocks of unpack_wgmma that multiply them: what few blocks read
+// is not worth a launch.
 //
-// A copying warp takes units of 32 columns of a k block, one after the other. An element keeps its line: terms lie as split_dense leaves them
-// where B is row-major, and in lines of k where it is column-major. In mode f16x3 the terms are those of s v, where s is a power of two for each
-// column and k block that brings the largest finite |s v| into [2^13, 2^14).
+// A copying warp takes units of 32 columns of a k block, one after the other. An element keeps its line: terms lie as
+// split_dense leaves them where B is row-major, and in lines of k where it is column-major. In mode f16x3 the terms are
+// those of s v, where s is a power of two for each column and k block that brings the largest finite |s v| into [2^13,
+// 2^14).
 #pragma once
 
 #include "parts/loads.h"
@@ -16,8 +18,8 @@
 
 namespace vostok {
 
-/// Which elements of a unit a lane has: 16 pieces of four neighbours in a line. Eight lanes load 128 bytes of a line; the lines of the four eights
-/// are those whose terms, stored together, lie in different banks.
+/// Which elements of a unit a lane has: 16 pieces of four neighbours in a line. Eight lanes load 128 bytes of a line;
+/// the lines of the four eights are those whose terms, stored together, lie in different banks.
 template <class F>
 struct UnitShare {
   static constexpr bool row_major = F::traits.dense_layout == Layout::row_major;
@@ -27,7 +29,8 @@ struct UnitShare {
   static constexpr int own_lines = lines / 4;
   static_assert(own_lines * parts == 16, "a unit has 2048 elements");
 
-  /// The first piece's line and place in it. Own line i has 8 * (i / 2) + 2 * (i % 2) lines before it, part h 32 * h elements.
+  /// The first piece's line and place in it. Own line i has 8 * (i / 2) + 2 * (i % 2) lines before it, part h 32 * h
+  /// elements.
   static __device__ unsigned first_line() { return threadIdx.x / 8 % 2 * 4 + threadIdx.x / 16 % 2; }
   static __device__ unsigned first_place() { return threadIdx.x % 8 * 4; }
   static constexpr int lines_before(int own_line) { return own_line / 2 * 8 + own_line % 2 * 2; }
@@ -39,7 +42,8 @@ struct SplitElements {
   float at[UnitShare<F>::own_lines][UnitShare<F>::parts][4];
 };
 
-/// k blocks by which lines come to L2 before they are loaded: what memory takes to hand them out is longer than a warp takes for a unit.
+/// k blocks by which lines come to L2 before they are loaded: what memory takes to hand them out is longer than a warp
+/// takes for a unit.
 consteval unsigned split_lines_ahead() { return 4; }
 
 /// Loads a unit, zeros where the matrix ends.
@@ -92,10 +96,16 @@ class SplitLoads {
  private:
   using Four = Vector<float, 4>;
 
-  __device__ long long first_k(unsigned block) const { return first_k_ + static_cast<long long>(block) * packed_strip_columns(); }
+  __device__ long long first_k(unsigned block) const {
+    return first_k_ + static_cast<long long>(block) * packed_strip_columns();
+  }
   __device__ long long first_column(unsigned unit) const { return first_column_ + unit * split_unit_columns(); }
-  __device__ long long first_line(unsigned block, unsigned unit) const { return Share::row_major ? first_k(block) : first_column(unit); }
-  __device__ long long first_place(unsigned block, unsigned unit) const { return Share::row_major ? first_column(unit) : first_k(block); }
+  __device__ long long first_line(unsigned block, unsigned unit) const {
+    return Share::row_major ? first_k(block) : first_column(unit);
+  }
+  __device__ long long first_place(unsigned block, unsigned unit) const {
+    return Share::row_major ? first_column(unit) : first_k(block);
+  }
 
   const UnpackWgmmaArgs& args_;
   const float* dense_;
@@ -131,7 +141,8 @@ class SplitScales {
   /// Of element j of a piece of own line i.
   __device__ float of(int i, int j) const { return scaled ? scales_[Share::row_major ? j : i] : 1.0F; }
 
-  /// Marks the inverses of columns that may lose something, zeros aside. Elements that would lose nothing although they are small count as well.
+  /// Marks the inverses of columns that may lose something, zeros aside. Elements that would lose nothing although they
+  /// are small count as well.
   static __device__ void mark(const SplitElements<F>& elements, unsigned shared_inverses) {
     unsigned inverses[columns];
     float bounds[columns];  // of elements that are small
@@ -185,12 +196,14 @@ class SplitScales {
 
   /// Of an own column's inverse.
   static __device__ SharedAddress place(unsigned shared_inverses, int column) {
-    return {shared_inverses + 4 * (Share::row_major ? Share::first_place() + column : Share::first_line() + Share::lines_before(column))};
+    return {shared_inverses +
+            4 * (Share::row_major ? Share::first_place() + column : Share::first_line() + Share::lines_before(column))};
   }
 
   static __device__ void store(const float (&inverses)[columns], unsigned shared) {
     if constexpr (Share::row_major) {
-      if (threadIdx.x % 32 < 8) store_shared_four(shared + 4 * Share::first_place(), {inverses[0], inverses[1], inverses[2], inverses[3]});
+      if (threadIdx.x % 32 < 8)
+        store_shared_four(shared + 4 * Share::first_place(), {inverses[0], inverses[1], inverses[2], inverses[3]});
     } else {
       if (threadIdx.x % 8 > 0) return;
 #pragma unroll
@@ -201,20 +214,23 @@ class SplitScales {
   float scales_[scaled ? columns : 1];
 };
 
-/// Splits what was loaded, and stores it in a stage. What is not finite has terms that are not: its column of C is not finite either.
-/// Returns whether an element of the lane may be small enough to lose more than its rounding, where sums are certified.
+/// Splits what was loaded, and stores it in a stage. What is not finite has terms that are not: its column of C is not
+/// finite either. Returns whether an element of the lane may be small enough to lose more than its rounding, where sums
+/// are certified.
 template <class F>
-__device__ inline bool store_split(const SplitElements<F>& elements, const UnpackWgmmaStages<F>& stages, unsigned stage, unsigned unit) {
+__device__ inline bool store_split(const SplitElements<F>& elements, const UnpackWgmmaStages<F>& stages, unsigned stage,
+                                   unsigned unit) {
   using Share = UnitShare<F>;
   constexpr auto config = F::config;
   const unsigned column = unit * split_unit_columns();
   const SplitScales<F> scales(elements, stages.scales(stage) + 4 * column);
-  // Chunk c of 16 bytes of a line lies at place c ^ (line % 8), and every eighth line at a multiple of 1024 bytes: the other pieces' places
-  // differ from the first one's in known bits.
+  // Chunk c of 16 bytes of a line lies at place c ^ (line % 8), and every eighth line at a multiple of 1024 bytes: the
+  // other pieces' places differ from the first one's in known bits.
   const unsigned line = Share::first_line() + (Share::row_major ? 0 : column);
   const unsigned place = Share::first_place() + (Share::row_major ? column % 64 : 0);
   const unsigned plane = Share::row_major ? column / 64 * dense_group_bytes(config) : 0;
-  const unsigned first = stages.dense(stage) + plane + line * split_line_bytes() + (place / 8 ^ line % 8) * 16 + place % 8 * 2;
+  const unsigned first =
+      stages.dense(stage) + plane + line * split_line_bytes() + (place / 8 ^ line % 8) * 16 + place % 8 * 2;
   SmallHalves small;
 #pragma unroll
   for (int i = 0; i < Share::own_lines; ++i)
@@ -241,7 +257,8 @@ class SplitWalk {
 
  public:
   /// `warp`: of the producing ones.
-  __device__ explicit SplitWalk(unsigned warp) : place_{warp / units % F::config.stages, 0}, block_(warp / units), unit_(warp % units) {}
+  __device__ explicit SplitWalk(unsigned warp)
+      : place_{warp / units % F::config.stages, 0}, block_(warp / units), unit_(warp % units) {}
 
   __device__ unsigned block() const { return block_; }
   __device__ unsigned unit() const { return unit_; }

@@ -19,7 +19,8 @@ __device__ inline T warp_inclusive_sum(T value) {
 /// Shared memory of a block's sum.
 template <class T, int threads>
 struct BlockSum {
-  static_assert(threads % 32 == 0 && sizeof(T) * threads / 32 <= block_sum_shared_bytes(), "a block's sum: more shared memory than the host gives");
+  static_assert(threads % 32 == 0 && sizeof(T) * threads / 32 <= block_sum_shared_bytes(),
+                "a block's sum: more shared memory than the host gives");
   T of_warp[threads / 32];
 };
 

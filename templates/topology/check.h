@@ -45,16 +45,20 @@ __global__ void __launch_bounds__(F::config.threads) check_rows(const __grid_con
   if (all_empty > 0) atomicAdd(&args.measures->empty_rows, all_empty);
 }
 
-/// Whether the columns before `position` in its row are its column's neighbours, as many as make a run. Where rows ascend the first of them tells.
+/// Whether the columns before `position` in its row are its column's neighbours, as many as make a run. Where rows
+/// ascend the first of them tells.
 template <class F>
 __device__ bool ends_run(const CheckColumnsArgs& args, long long position, long long column) {
   constexpr int before = run_columns() - 1;
-  if (position < before || read_integer<F::traits.source>(args.source, position - before) != column - before) return false;
+  if (position < before || read_integer<F::traits.source>(args.source, position - before) != column - before)
+    return false;
   constexpr IntegerType offsets = offset_type(F::traits.wide_offsets);
-  return read_integer<offsets>(args.row_offsets, row_of<offsets>(args.row_offsets, args.rows, position)) <= position - before;
+  return read_integer<offsets>(args.row_offsets, row_of<offsets>(args.row_offsets, args.rows, position)) <=
+         position - before;
 }
 
-/// Columns are copied into the stored type, checked against their range and their predecessor, and counted; so are ends of runs.
+/// Columns are copied into the stored type, checked against their range and their predecessor, and counted; so are ends
+/// of runs.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) check_columns(const __grid_constant__ CheckColumnsArgs args) {
   constexpr IntegerType offsets = offset_type(F::traits.wide_offsets);

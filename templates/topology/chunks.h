@@ -20,7 +20,8 @@ template <class F>
 __global__ void __launch_bounds__(F::config.threads) fill_chunks(const __grid_constant__ FillChunksArgs args) {
   static_assert(F::traits.offsets == IntegerType::i32, "chunks number their nonzeros in 32 bits");
   for (long long chunk = thread_in_grid(); chunk <= args.chunk_count; chunk += threads_in_grid()) {
-    ChunkStart start{static_cast<int>(args.rows), args.row_offsets[args.rows], args.row_offsets[args.rows], static_cast<int>(chunk)};
+    ChunkStart start{static_cast<int>(args.rows), args.row_offsets[args.rows], args.row_offsets[args.rows],
+                     static_cast<int>(chunk)};
     if (chunk < args.chunk_count) {
       const long long item = chunk * args.chunk_items;
       const long long row = row_of_item(args.row_offsets, args.rows, item);

@@ -31,9 +31,12 @@ __device__ inline void write_integer(void* array, long long index, long long val
 }
 
 constexpr IntegerType offset_type(bool wide) { return wide ? IntegerType::i64 : IntegerType::i32; }
-constexpr IntegerType integer_type(IndexType index) { return index == IndexType::u16 ? IntegerType::u16 : IntegerType::i32; }
+constexpr IntegerType integer_type(IndexType index) {
+  return index == IndexType::u16 ? IntegerType::u16 : IntegerType::i32;
+}
 
-/// The last row whose offset is not past `position`: the row that holds it. Whatever the offsets are, it is in [0, rows).
+/// The last row whose offset is not past `position`: the row that holds it. Whatever the offsets are, it is in [0,
+/// rows).
 template <IntegerType type>
 __device__ inline long long row_of(const void* row_offsets, long long rows, long long position) {
   long long low = 0, high = rows;

@@ -1,5 +1,5 @@
-// Elements of a matrix that a mask keeps, counted and written in row-major order: a warp takes a row, lanes take neighbouring
-// columns, and ballots give every kept element its place.
+// Elements of a matrix that a mask keeps, counted and written in row-major order: a warp takes a row, lanes take
+// neighbouring columns, and ballots give every kept element its place.
 #pragma once
 
 #include "abi/fixed.h"
@@ -46,7 +46,8 @@ struct MaskRow {
 
   /// Ties that this row may keep.
   __device__ unsigned long long ties_allowed() const {
-    const unsigned long long before = args.tie_offsets == nullptr ? 0 : static_cast<unsigned long long>(args.tie_offsets[row]);
+    const unsigned long long before =
+        args.tie_offsets == nullptr ? 0 : static_cast<unsigned long long>(args.tie_offsets[row]);
     return rule.ties > before ? rule.ties - before : 0;
   }
 };
@@ -107,7 +108,8 @@ __global__ void __launch_bounds__(F::config.threads) mask_fill(const __grid_cons
       if (kept) {
         const long long place = next + __popc(kept_lanes & lanes_before);
         args.columns[place] = static_cast<int>(first + lane);
-        if constexpr (F::traits.kind == MaskKind::largest) static_cast<Storage*>(args.values)[place] = mask.keys.dense_row[first + lane];
+        if constexpr (F::traits.kind == MaskKind::largest)
+          static_cast<Storage*>(args.values)[place] = mask.keys.dense_row[first + lane];
       }
       next += __popc(kept_lanes);
     }

@@ -15,11 +15,13 @@ struct RowKeys {
 
   template <class Args>
   __device__ RowKeys(const Args& args, long long row) {
-    if constexpr (kind == MaskKind::largest) dense_row = static_cast<const typename Element<element>::Storage*>(args.dense) + row * args.leading;
+    if constexpr (kind == MaskKind::largest)
+      dense_row = static_cast<const typename Element<element>::Storage*>(args.dense) + row * args.leading;
     else seed_of_row = row_seed(args.seed, row);
   }
   __device__ unsigned key(long long column) const {
-    if constexpr (kind == MaskKind::largest) return __builtin_bit_cast(unsigned, Element<element>::to_float(dense_row[column])) & 0x7fffffffU;
+    if constexpr (kind == MaskKind::largest)
+      return __builtin_bit_cast(unsigned, Element<element>::to_float(dense_row[column])) & 0x7fffffffU;
     else return distinct_key(seed_of_row, column);
   }
 };

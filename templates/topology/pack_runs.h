@@ -1,5 +1,5 @@
-// Values into packed runs (abi/packed_runs.h), in one pass: a thread gathers a piece of 16 bytes, whose values lie side by side but for
-// escapes between them, and a warp stores 512 bytes that follow one another.
+// Values into packed runs (abi/packed_runs.h), in one pass: a thread gathers a piece of 16 bytes, whose values lie side
+// by side but for escapes between them, and a warp stores 512 bytes that follow one another.
 #pragma once
 
 #include "abi/fixed.h"
@@ -18,7 +18,8 @@ class RunEscapes {
     const auto* const pieces = reinterpret_cast<const Vector<unsigned, 4>*>(runs.codes);
 #pragma unroll
     for (int p = 0; p < code_pieces(gap_bits); ++p) {
-      const Vector<unsigned, 4> piece = load_global(pieces + (run / group_runs() * code_pieces(gap_bits) + p) * group_runs() + run % group_runs());
+      const Vector<unsigned, 4> piece =
+          load_global(pieces + (run / group_runs() * code_pieces(gap_bits) + p) * group_runs() + run % group_runs());
 #pragma unroll
       for (int w = 0; w < 4; ++w) flags_[4 * p + w] = flags_of(piece.at[w]);
     }

@@ -1,5 +1,5 @@
-// Values into sparse strips (abi/sparse_strips.h), in one pass over the structure's sources: a warp a strip. Its lanes load sources and
-// values side by side into shared memory, then each picks those of its own registers.
+// Values into sparse strips (abi/sparse_strips.h), in one pass over the structure's sources: a warp a strip. Its lanes
+// load sources and values side by side into shared memory, then each picks those of its own registers.
 #pragma once
 
 #include "abi/fixed.h"
@@ -29,7 +29,8 @@ class SparsePacker {
   __device__ void pack(long long strip) const {
     const unsigned word = load_global(structure_.groups + strip * packed_lanes() + lane_);
     const SparseHeader header{load_global(structure_.headers + strip)};
-    unsigned char* const to = data_ + static_cast<long long>(load_global(structure_.unit_offsets + strip)) * packed_unit_bytes();
+    unsigned char* const to =
+        data_ + static_cast<long long>(load_global(structure_.unit_offsets + strip)) * packed_unit_bytes();
     stage(load_global(structure_.nonzero_offsets + strip), load_global(structure_.nonzero_offsets + strip + 1));
     if (lane_ < sparse_header_bytes() / 4) reinterpret_cast<unsigned*>(to)[lane_] = lane_ == 0 ? header.word : 0;
 
@@ -51,7 +52,8 @@ class SparsePacker {
  private:
   /// The strip's values, in the order of their sources.
   __device__ void stage(unsigned begin, unsigned end) const {
-    for (unsigned i = begin + lane_; i < end; i += packed_lanes()) own_[i - begin] = load_global(values_ + load_global(structure_.sources + i));
+    for (unsigned i = begin + lane_; i < end; i += packed_lanes())
+      own_[i - begin] = load_global(values_ + load_global(structure_.sources + i));
     __syncwarp();
   }
 
@@ -64,8 +66,8 @@ class SparsePacker {
       const unsigned group = sparse_group(word, step, r);
       const unsigned taken = sparse_taken(group, pass);
       const SparsePlaces places = sparse_places(taken);
-      unsigned number =
-          first + static_cast<unsigned>(__popc(word >> 16 * step & ((1U << 4 * r) - 1))) + static_cast<unsigned>(__popc(group ^ taken)) * pass;
+      unsigned number = first + static_cast<unsigned>(__popc(word >> 16 * step & ((1U << 4 * r) - 1))) +
+                        static_cast<unsigned>(__popc(group ^ taken)) * pass;
       unsigned lower = 0;
       unsigned higher = 0;
       if ((taken >> places.lower & 1U) != 0) lower = packed_named(own_[number++]);
@@ -80,7 +82,9 @@ class SparsePacker {
       part |= __shfl_xor_sync(everyone, part, 1);
       part |= __shfl_xor_sync(everyone, part, 2);
     }
-    if (lane_ % 4 < 2) reinterpret_cast<unsigned*>(to + sparse_metadata_begin())[lane_ / 4 * 2 + lane_ % 4] = metadata[lane_ % 4 == 0 ? 0 : 1];
+    if (lane_ % 4 < 2)
+      reinterpret_cast<unsigned*>(to + sparse_metadata_begin())[lane_ / 4 * 2 + lane_ % 4] =
+          metadata[lane_ % 4 == 0 ? 0 : 1];
   }
 
   const SparseStructure& structure_;
@@ -94,7 +98,8 @@ class SparsePacker {
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) pack_sparse(const __grid_constant__ PackSparseArgs args) {
   static_assert(F::config.threads % packed_lanes() == 0 && F::config.threads <= 1024, "pack_sparse: whole warps");
-  static_assert(sizeof(PackSparseShared<F::config.threads>) <= shared_bytes(F::traits, F::config), "pack_sparse: shared memory");
+  static_assert(sizeof(PackSparseShared<F::config.threads>) <= shared_bytes(F::traits, F::config),
+                "pack_sparse: shared memory");
   constexpr unsigned warps = F::config.threads / packed_lanes();
   const unsigned set = blockIdx.z * gridDim.y + blockIdx.y;
   if (set >= args.sets) return;

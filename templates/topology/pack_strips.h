@@ -1,9 +1,9 @@
-// Values into packed strips (abi/packed_strips.h), in one pass over them, or two where rows are scaled: the first finds the rows' largest magnitudes,
-// and leaves in the caches what the second reads.
+// Values into packed strips (abi/packed_strips.h), in one pass over them, or two where rows are scaled: the first finds
+// the rows' largest magnitudes, and leaves in the caches what the second reads.
 //
-// A block works at one row strip, a warp at one of its strips at a time: its lanes take the strip's nonzeros in order, row by row, and put the strip
-// together in shared memory, which is written as one run. 16-bit values are copied to shared memory before that, in whole units of 16 bytes.
-// What its rows leave over a block copies last.
+// A block works at one row strip, a warp at one of its strips at a time: its lanes take the strip's nonzeros in order,
+// row by row, and put the strip together in shared memory, which is written as one run. 16-bit values are copied to
+// shared memory before that, in whole units of 16 bytes. What its rows leave over a block copies last.
 #pragma once
 
 #include "abi/fixed.h"
@@ -38,7 +38,7 @@ class StripPacker {
   static constexpr int warps = F::config.threads / packed_lanes();
   static constexpr Dtype term_type = packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16;
   static constexpr bool as_is = F::traits.element == term_type;  ///< bits are moved
-  static constexpr int slot_words = 2;                           ///< of a lane, two slots each, that are asked for together
+  static constexpr int slot_words = 2;  ///< of a lane, two slots each, that are asked for together
   static_assert(as_is || F::traits.element == Dtype::f32, "pack_strips: 16-bit values are packed in their own type");
   static_assert(!as_is || pair_words == 1, "pack_strips: 16-bit values have one term");
 
@@ -57,9 +57,11 @@ class StripPacker {
         row_strip_(row_strip),
         warp_(threadIdx.x / packed_lanes()),
         lane_(threadIdx.x % packed_lanes()),
-        ends_(structure_.row_starts + static_cast<long long>(structure_.k_blocks) * structure_.row_strips * packed_strip_rows()) {}
+        ends_(structure_.row_starts +
+              static_cast<long long>(structure_.k_blocks) * structure_.row_strips * packed_strip_rows()) {}
 
-  /// The scales of the row strip's rows, and where they are wanted their inverses to `row_scales`. Every thread of the block calls it.
+  /// The scales of the row strip's rows, and where they are wanted their inverses to `row_scales`. Every thread of the
+  /// block calls it.
   __device__ void find_scales(float* row_scales) const {
     for (unsigned row = warp_; row < packed_strip_rows(); row += warps) {
       const unsigned largest = warp_maximum<1>(largest_of(row));
@@ -92,7 +94,8 @@ class StripPacker {
   __device__ void copy_exact(int* firsts, float* exact, unsigned split, unsigned splits) const {
     const int* const starts = structure_.row_starts + row_strip_ * packed_strip_rows();
     const int end = load_global(ends_ + row_strip_ * packed_strip_rows() + packed_strip_rows() - 1);
-    if (split == 0 && threadIdx.x < packed_strip_rows()) firsts[row_strip_ * packed_strip_rows() + threadIdx.x] = load_global(starts + threadIdx.x);
+    if (split == 0 && threadIdx.x < packed_strip_rows())
+      firsts[row_strip_ * packed_strip_rows() + threadIdx.x] = load_global(starts + threadIdx.x);
     for (int i = load_global(starts) + static_cast<int>(split * F::config.threads + threadIdx.x); i < end;
          i += static_cast<int>(splits * F::config.threads))
       exact[i] = value(i);
@@ -102,14 +105,16 @@ class StripPacker {
   __device__ void copy_left(LeftEntry* left_over, unsigned split, unsigned splits) const {
     const unsigned* const starts = structure_.left_starts + row_strip_ * packed_strip_rows();
     const unsigned end = load_global(starts + packed_strip_rows());
-    for (unsigned i = load_global(starts) + split * F::config.threads + threadIdx.x; i < end; i += splits * F::config.threads) {
+    for (unsigned i = load_global(starts) + split * F::config.threads + threadIdx.x; i < end;
+         i += splits * F::config.threads) {
       const float value = Value::to_float(load_global(values_ + load_global(structure_.left_sources + i)));
       store_global<false>(left_over + i, LeftEntry{load_global(structure_.left_places + i), value});
     }
   }
 
  private:
-  /// Where a strip's parts are. A lane has one of its headers, and the numbers of the first nonzero and of what follows the last of row lane % 16.
+  /// Where a strip's parts are. A lane has one of its headers, and the numbers of the first nonzero and of what follows
+  /// the last of row lane % 16.
   struct Strip {
     unsigned first_unit, end_unit;
     unsigned first_slot;
@@ -117,8 +122,8 @@ class StripPacker {
     int start, end;
   };
 
-  /// Of the lane's row: units of 16 bytes that its values lie in, those of the rows before it, and what is to be added to the number of a nonzero
-  /// among those of the strip to find its value among the copies, or its number among all.
+  /// Of the lane's row: units of 16 bytes that its values lie in, those of the rows before it, and what is to be added
+  /// to the number of a nonzero among those of the strip to find its value among the copies, or its number among all.
   struct Rows {
     int units, units_before;
     int shift;
@@ -127,7 +132,9 @@ class StripPacker {
 
   static __device__ Shared& shared() { return dynamic_shared<Shared>(); }
   /// The warp's copies of values.
-  __device__ Stored* copied() const { return reinterpret_cast<Stored*>(shared().words[warp_] + pack_strips_words(mode, grain)); }
+  __device__ Stored* copied() const {
+    return reinterpret_cast<Stored*>(shared().words[warp_] + pack_strips_words(mode, grain));
+  }
   static __device__ float power(int exponent) { return __builtin_bit_cast(float, packed_power_bits(exponent)); }
 
   __device__ Strip strip_of(unsigned k_block) const {
@@ -137,14 +144,16 @@ class StripPacker {
     return {.first_unit = load_global(units),
             .end_unit = load_global(units + 1),
             .first_slot = load_global(structure_.slot_offsets + strip),
-            .header = load_global(reinterpret_cast<const Vector<unsigned, lane_words>*>(structure_.headers) + strip * packed_lanes() + lane_),
+            .header = load_global(reinterpret_cast<const Vector<unsigned, lane_words>*>(structure_.headers) +
+                                  strip * packed_lanes() + lane_),
             .start = load_global(starts),
             .end = load_global(starts + static_cast<long long>(structure_.row_strips) * packed_strip_rows())};
   }
 
   /// Values of a row's first unit that lie before the strip's.
   __device__ int lead_of(const Strip& strip) const {
-    return static_cast<int>(reinterpret_cast<unsigned long long>(values_ + strip.start) % packed_unit_bytes() / sizeof(Stored));
+    return static_cast<int>(reinterpret_cast<unsigned long long>(values_ + strip.start) % packed_unit_bytes() /
+                            sizeof(Stored));
   }
 
   __device__ Rows rows_of(const Strip& strip) const {
@@ -165,7 +174,8 @@ class StripPacker {
     const int first = strip.start - lead_of(strip);
     const int nonzeros = load_global(ends_ + structure_.row_strips * packed_strip_rows() - 1);
     Stored* const to = copied() + rows.units_before * unit_values;
-    for (int unit = static_cast<int>(lane_) / packed_strip_rows(); unit < rows.units; unit += packed_lanes() / packed_strip_rows()) {
+    for (int unit = static_cast<int>(lane_) / packed_strip_rows(); unit < rows.units;
+         unit += packed_lanes() / packed_strip_rows()) {
       const int number = first + unit * unit_values;
       if (number >= 0 && number + unit_values <= nonzeros) {
         copy_async<packed_unit_bytes()>(to + unit * unit_values, values_ + number);
@@ -181,7 +191,8 @@ class StripPacker {
     Slots slots = slots_of(strip, rows, 0);
     unsigned* const words = shared().words[warp_];
     // Where there is no value there is a zero: the other half of a pair, what is past the last one.
-    for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes()) reinterpret_cast<Unit*>(words)[unit] = Unit{};
+    for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes())
+      reinterpret_cast<Unit*>(words)[unit] = Unit{};
     __syncwarp();
     reinterpret_cast<Vector<unsigned, lane_words>*>(words)[lane_] = strip.header;
     if constexpr (copies) wait_async<0>();
@@ -197,7 +208,8 @@ class StripPacker {
   __device__ void write(const Strip& strip) const {
     const auto* const words = reinterpret_cast<const Unit*>(shared().words[warp_]);
     auto* const to = reinterpret_cast<Unit*>(data_ + static_cast<long long>(strip.first_unit) * packed_unit_bytes());
-    for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes()) store_global<false>(to + unit, words[unit]);
+    for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes())
+      store_global<false>(to + unit, words[unit]);
     __syncwarp();
   }
 
@@ -213,10 +225,12 @@ class StripPacker {
     const unsigned at = row_strip_ * packed_strip_rows() + row;
     const int end = load_global(ends_ + at);
     unsigned largest = 0;
-    for (int first = load_global(structure_.row_starts + at) + static_cast<int>(lane_); first < end; first += loads * packed_lanes()) {
+    for (int first = load_global(structure_.row_starts + at) + static_cast<int>(lane_); first < end;
+         first += loads * packed_lanes()) {
       Stored values[loads];
 #pragma unroll
-      for (int i = 0; i < loads; ++i) values[i] = first + i * packed_lanes() < end ? value(first + i * packed_lanes()) : Stored{0};
+      for (int i = 0; i < loads; ++i)
+        values[i] = first + i * packed_lanes() < end ? value(first + i * packed_lanes()) : Stored{0};
 #pragma unroll
       for (const Stored stored : values) largest = max(largest, finite_magnitude(Value::to_float(stored)));
     }
@@ -232,7 +246,9 @@ class StripPacker {
       lossy += loses<mode>(__fmul_rn(Value::to_float(value(i)), scale)) ? 1 : 0;
     return lossy;
   }
-  static __device__ float marked(float inverse, unsigned mark) { return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, inverse) | mark); }
+  static __device__ float marked(float inverse, unsigned mark) {
+    return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, inverse) | mark);
+  }
 
   /// Nonzeros of a strip whose slots are asked for together, a lane's of them, and the two that one of its words has.
   static constexpr int together = 2 * slot_words * packed_lanes();
@@ -241,15 +257,19 @@ class StripPacker {
   };
 
   __device__ Slots slots_of(const Strip& strip, const Rows& rows, int done) const {
-    const auto* const words = reinterpret_cast<const unsigned*>(structure_.slots + strip.first_slot + static_cast<unsigned>(done)) + lane_;
+    const auto* const words =
+        reinterpret_cast<const unsigned*>(structure_.slots + strip.first_slot + static_cast<unsigned>(done)) + lane_;
     Slots slots;
 #pragma unroll
-    for (int i = 0; i < slot_words; ++i) slots.words[i] = number_of(done, i) < rows.nonzeros ? load_global(words + i * packed_lanes()) : 0U;
+    for (int i = 0; i < slot_words; ++i)
+      slots.words[i] = number_of(done, i) < rows.nonzeros ? load_global(words + i * packed_lanes()) : 0U;
     return slots;
   }
 
   /// Which nonzero of the strip the lower half of a word stands for.
-  __device__ int number_of(int done, int word) const { return done + 2 * (word * packed_lanes() + static_cast<int>(lane_)); }
+  __device__ int number_of(int done, int word) const {
+    return done + 2 * (word * packed_lanes() + static_cast<int>(lane_));
+  }
 
   __device__ void place(const Rows& rows, const Slots& slots, int done) const {
     Stored values[2 * slot_words];
@@ -272,7 +292,8 @@ class StripPacker {
     if (grain == PackedGrain::four && packed_slot_number(slot) == packed_left_number()) return;
     auto* const numbers = reinterpret_cast<unsigned short*>(shared().words[warp_] + packed_header_words(grain));
     // Of a pair: both numbers, then what is left of both.
-    const unsigned at = pair_words == 1 ? packed_slot_number(slot) : packed_slot_number(slot) * 2 - packed_slot_number(slot) % 2;
+    const unsigned at =
+        pair_words == 1 ? packed_slot_number(slot) : packed_slot_number(slot) * 2 - packed_slot_number(slot) % 2;
     if constexpr (as_is) {
       numbers[at] = packed_named(value);
     } else {
@@ -298,17 +319,19 @@ template <class F, bool placed>
 __device__ inline void pack_row_strip(const PackStripsArgs& args, unsigned set, unsigned split) {
   constexpr unsigned warps = F::config.threads / packed_lanes();
   const StripPacker<F, placed> packer(args, blockIdx.x, set);
-  if constexpr (packed_scales_rows(F::traits.mode)) packer.find_scales(split == 0 ? args.row_scales + set * (args.set_bytes / 4) : nullptr);
+  if constexpr (packed_scales_rows(F::traits.mode))
+    packer.find_scales(split == 0 ? args.row_scales + set * (args.set_bytes / 4) : nullptr);
   packer.pack(split * warps + threadIdx.x / packed_lanes(), warps * args.splits);
   if constexpr (F::traits.marked)
     if (args.exact != nullptr)
-      packer.copy_exact(args.firsts + set * (args.set_bytes / 4), args.exact + set * (args.set_bytes / 4), split, args.splits);
+      packer.copy_exact(args.firsts + set * (args.set_bytes / 4), args.exact + set * (args.set_bytes / 4), split,
+                        args.splits);
   if constexpr (F::traits.grain == PackedGrain::four)
     packer.copy_left(args.left_over + set * (args.set_bytes / int{sizeof(LeftEntry)}), split, args.splits);
 }
 
-/// Blocks that a multiprocessor is to hold at least; 0: as the compiler thinks best. It thinks of too many, and spills, where rows are scaled, and
-/// from sm_100 on.
+/// Blocks that a multiprocessor is to hold at least; 0: as the compiler thinks best. It thinks of too many, and spills,
+/// where rows are scaled, and from sm_100 on.
 template <class F>
 consteval int pack_strips_blocks() {
 #if !defined(VOSTOK_EMULATOR) && __CUDA_ARCH__ >= 1000
@@ -320,10 +343,13 @@ consteval int pack_strips_blocks() {
 
 /// Row strips lie on the grid's x, sets and the shares of their strips on y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(F::config.threads, pack_strips_blocks<F>()) pack_strips(const __grid_constant__ PackStripsArgs args) {
+__global__ void __launch_bounds__(F::config.threads, pack_strips_blocks<F>())
+    pack_strips(const __grid_constant__ PackStripsArgs args) {
   static_assert(F::config.threads % packed_lanes() == 0 && F::config.threads <= 1024, "pack_strips: whole warps");
-  static_assert(!F::traits.marked || packed_scales_rows(F::traits.mode), "pack_strips: what is not scaled has no marks");
-  static_assert(sizeof(PackStripsShared<F::traits.mode, F::traits.grain, F::traits.element, F::config.threads>) <= shared_bytes(F::traits, F::config),
+  static_assert(!F::traits.marked || packed_scales_rows(F::traits.mode),
+                "pack_strips: what is not scaled has no marks");
+  static_assert(sizeof(PackStripsShared<F::traits.mode, F::traits.grain, F::traits.element, F::config.threads>) <=
+                    shared_bytes(F::traits, F::config),
                 "pack_strips: shared memory");
   const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;
   const unsigned set = line / args.splits, split = line % args.splits;

@@ -1,6 +1,6 @@
-// The structure of packed runs (abi/packed_runs.h) from CSR: how many slots every nonzero takes, how many runs every row, then
-// where every slot goes. Codes of a word are joined by atomics, whose order does not matter; all else has a place of its own.
-// All steps are one program (topology/packed_strips.h).
+// The structure of packed runs (abi/packed_runs.h) from CSR: how many slots every nonzero takes, how many runs every
+// row, then where every slot goes. Codes of a word are joined by atomics, whose order does not matter; all else has a
+// place of its own. All steps are one program (topology/packed_strips.h).
 #pragma once
 
 #include "abi/fixed.h"
@@ -31,7 +31,8 @@ template <class F>
 __device__ inline void count_slots(const RunStepArgs& args) {
   for (long long i = thread_in_grid(); i < args.nonzeros; i += threads_in_grid()) {
     const RunNonzero nonzero = run_nonzero<F>(args, i);
-    args.slots[i] = nonzero.first() ? 1U : static_cast<unsigned>(slots_of_gap(nonzero.column - nonzero.before, args.gap_bits));
+    args.slots[i] =
+        nonzero.first() ? 1U : static_cast<unsigned>(slots_of_gap(nonzero.column - nonzero.before, args.gap_bits));
   }
 }
 
@@ -42,8 +43,10 @@ __device__ inline void count_row_runs(const RunStepArgs& args) {
   }
 }
 
-/// Places a slot, of a nonzero or of an escape before it, whose code counts from `from`; in a run's first slot that is where the run starts.
-__device__ inline void place_slot(const RunStepArgs& args, long long nonzero, long long run, int slot, int from, int code) {
+/// Places a slot, of a nonzero or of an escape before it, whose code counts from `from`; in a run's first slot that is
+/// where the run starts.
+__device__ inline void place_slot(const RunStepArgs& args, long long nonzero, long long run, int slot, int from,
+                                  int code) {
   if (slot == 0) {
     args.starts[run] = static_cast<unsigned short>(from);
     args.firsts[run] = static_cast<int>(nonzero);

@@ -1,6 +1,7 @@
-// The structure of packed strips (abi/packed_strips.h) from CSR: what rows name in each strip, then headers and sizes, then where the rows' nonzeros
-// start, then every nonzero's slot, and what is left over. Masks are joined by atomics, whose order does not matter. No step depends on what runs
-// first. All steps are one program: what is compiled and loaded by itself costs a first plan more than its own code.
+// The structure of packed strips (abi/packed_strips.h) from CSR: what rows name in each strip, then headers and sizes,
+// then where the rows' nonzeros start, then every nonzero's slot, and what is left over. Masks are joined by atomics,
+// whose order does not matter. No step depends on what runs first. All steps are one program: what is compiled and
+// loaded by itself costs a first plan more than its own code.
 #pragma once
 
 #include "abi/fixed.h"
@@ -35,7 +36,9 @@ __device__ inline StripPlace strip_place(const PackedStepArgs& args, long long n
 }
 
 /// How many of the columns before this one a row names.
-__device__ inline int named_before(unsigned long long row_mask, int column) { return __popcll(row_mask & ((1ULL << column) - 1)); }
+__device__ inline int named_before(unsigned long long row_mask, int column) {
+  return __popcll(row_mask & ((1ULL << column) - 1));
+}
 
 template <class F>
 __device__ inline void mark_columns(const PackedStepArgs& args) {
@@ -59,7 +62,8 @@ __device__ inline unsigned lane_mask(int lane, unsigned long long row, unsigned 
 template <class F>
 __device__ inline void count_pairs(const PackedStepArgs& args) {
   const int lane = static_cast<int>(threadIdx.x % packed_lanes());
-  for (long long strip = thread_in_grid() / packed_lanes(); strip < args.strips; strip += threads_in_grid() / packed_lanes()) {
+  for (long long strip = thread_in_grid() / packed_lanes(); strip < args.strips;
+       strip += threads_in_grid() / packed_lanes()) {
     const unsigned long long* const masks = args.row_masks + strip * packed_strip_rows();
     const unsigned long long row = masks[packed_row(lane, 0)], row_below = masks[packed_row(lane, 1)];
     const unsigned mask = takes_fours<F>() ? four_mask(lane, row, row_below) : lane_mask(lane, row, row_below);
@@ -68,7 +72,8 @@ __device__ inline void count_pairs(const PackedStepArgs& args) {
     unsigned* const header = args.headers + (strip * packed_lanes() + lane) * lane_words<F>();
     header[0] = packed_header(mask, through - own);
     if constexpr (takes_fours<F>()) header[1] = four_metadata(lane, row, row_below);
-    const unsigned nonzeros = warp_inclusive_sum(lane < packed_strip_rows() ? static_cast<unsigned>(__popcll(masks[lane])) : 0U);
+    const unsigned nonzeros =
+        warp_inclusive_sum(lane < packed_strip_rows() ? static_cast<unsigned>(__popcll(masks[lane])) : 0U);
     if (lane != packed_lanes() - 1) continue;
     args.slot_counts[strip] = packed_strip_slots(nonzeros);
     args.unit_counts[0][strip] = packed_strip_units(F::traits.grain, through, 1);
@@ -107,10 +112,12 @@ __device__ inline void start_rows(const PackedStepArgs& args) {
 template <class F>
 __device__ inline unsigned slot_of(unsigned header, int row, int column, unsigned long long names) {
   PackedPlace place = packed_place(row, column);
-  if constexpr (takes_fours<F>()) place = {four_place(row, column).lane, four_place(row, column).bit, four_half(four_of(names, column), column)};
+  if constexpr (takes_fours<F>())
+    place = {four_place(row, column).lane, four_place(row, column).bit, four_half(four_of(names, column), column)};
   const unsigned of_pair = __shfl_sync(0xffffffffU, header, place.lane);
   if (takes_fours<F>() && (fours_left(names) >> column & 1) != 0) return packed_left_slot(row);
-  const unsigned pair = packed_start(of_pair) + static_cast<unsigned>(__popc(packed_mask(of_pair) & ((1U << place.bit) - 1)));
+  const unsigned pair =
+      packed_start(of_pair) + static_cast<unsigned>(__popc(packed_mask(of_pair) & ((1U << place.bit) - 1)));
   return packed_slot(row, pair, place.half);
 }
 
@@ -118,7 +125,8 @@ __device__ inline unsigned slot_of(unsigned header, int row, int column, unsigne
 template <class F>
 __device__ inline void place_nonzeros(const PackedStepArgs& args) {
   const int lane = static_cast<int>(threadIdx.x % packed_lanes());
-  for (long long strip = thread_in_grid() / packed_lanes(); strip < args.strips; strip += threads_in_grid() / packed_lanes()) {
+  for (long long strip = thread_in_grid() / packed_lanes(); strip < args.strips;
+       strip += threads_in_grid() / packed_lanes()) {
     const unsigned header = args.headers[(strip * packed_lanes() + lane) * lane_words<F>()];
     const unsigned long long own = lane < packed_strip_rows() ? args.row_masks[strip * packed_strip_rows() + lane] : 0;
     const int through = warp_inclusive_sum(__popcll(own)), before = through - __popcll(own);
@@ -162,7 +170,8 @@ __device__ inline void place_left(const PackedStepArgs& args) {
         const int column = __ffsll(static_cast<long long>(left)) - 1;
         const int number = args.row_starts[place] + named_before(names, column);
         args.left_places[at] =
-            packed_left_place(static_cast<int>(row % packed_strip_rows()), static_cast<unsigned>((first + lane) * packed_strip_columns() + column));
+            packed_left_place(static_cast<int>(row % packed_strip_rows()),
+                              static_cast<unsigned>((first + lane) * packed_strip_columns() + column));
         args.left_sources[at] = args.value_places != nullptr ? args.value_places[number] : number;
       }
       start += __shfl_sync(0xffffffffU, through, packed_lanes() - 1);

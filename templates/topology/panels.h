@@ -14,7 +14,8 @@ __global__ void __launch_bounds__(F::config.threads) find_panel_starts(const __g
   for (long long i = thread_in_grid(); i < args.start_count; i += threads_in_grid()) {
     const long long panel = i / args.rows;
     const long long row = i - panel * args.rows;
-    args.starts[i] = first_not_below<type>(args.column_indices, args.row_offsets[row], args.row_offsets[row + 1], panel * args.panel_rows);
+    args.starts[i] = first_not_below<type>(args.column_indices, args.row_offsets[row], args.row_offsets[row + 1],
+                                           panel * args.panel_rows);
   }
 }
 

@@ -1,6 +1,6 @@
-// One pass of a stable radix sort, in three launches: digits are counted per block, each digit's counts are scanned over the
-// blocks, and every key goes to its place. Ranks among equal digits come from warp ballots, so the order never depends on
-// which thread is first. No block waits for another.
+// One pass of a stable radix sort, in three launches: digits are counted per block, each digit's counts are scanned
+// over the blocks, and every key goes to its place. Ranks among equal digits come from warp ballots, so the order never
+// depends on which thread is first. No block waits for another.
 #pragma once
 
 #include "abi/fixed.h"
@@ -92,7 +92,8 @@ __global__ void __launch_bounds__(F::config.threads) sort_scatter(const __grid_c
   const unsigned own_digit = threadIdx.x;
   const unsigned warp = threadIdx.x / 32;
   const SumBefore<unsigned> smaller_digits = block_sum(args.totals[own_digit], shared.sum);
-  shared.next[own_digit] = smaller_digits.before + args.counts[static_cast<unsigned long long>(own_digit) * args.blocks + blockIdx.x];
+  shared.next[own_digit] =
+      smaller_digits.before + args.counts[static_cast<unsigned long long>(own_digit) * args.blocks + blockIdx.x];
 
   const unsigned begin = blockIdx.x * args.chunk;
   const unsigned end = min(args.chunk, args.count - begin) + begin;

@@ -1,5 +1,5 @@
-// The order of rows by length in one launch: every row is compared with every other one. For some thousand rows this is faster
-// than a sort, whose passes are launches of their own, and needs no scratch memory.
+// The order of rows by length in one launch: every row is compared with every other one. For some thousand rows this is
+// faster than a sort, whose passes are launches of their own, and needs no scratch memory.
 #pragma once
 
 #include "abi/fixed.h"
@@ -32,7 +32,8 @@ __global__ void __launch_bounds__(F::config.threads) rank_rows(const __grid_cons
   auto& lengths = dynamic_shared<RowLengths>();
   const auto rows = static_cast<unsigned>(args.rows);
   for (unsigned row = threadIdx.x; row < rows; row += F::config.threads)
-    lengths.of_row[row] = static_cast<unsigned>(read_integer<offsets>(args.row_offsets, row + 1) - read_integer<offsets>(args.row_offsets, row));
+    lengths.of_row[row] = static_cast<unsigned>(read_integer<offsets>(args.row_offsets, row + 1) -
+                                                read_integer<offsets>(args.row_offsets, row));
   __syncthreads();
 
   const unsigned row = blockIdx.x * (F::config.threads / lanes) + threadIdx.x / lanes;

@@ -1,4 +1,5 @@
-// Slots of the rows of a CSR structure, made from its row order: each row's pieces are counted, their numbers added up, and the slots filled.
+// Slots of the rows of a CSR structure, made from its row order: each row's pieces are counted, their numbers added up,
+// and the slots filled.
 #pragma once
 
 #include "abi/fixed.h"

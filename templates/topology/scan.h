@@ -1,6 +1,6 @@
-// Exclusive sums of any number of counts in two launches: each block sums its chunk, then each adds up the chunks before its
-// own and scans. No block waits for another. One block needs the second launch only.
-// Both are one program (topology/packed_strips.h).
+// Exclusive sums of any number of counts in two launches: each block sums its chunk, then each adds up the chunks
+// before its own and scans. No block waits for another. One block needs the second launch only. Both are one program
+// (topology/packed_strips.h).
 #pragma once
 
 #include "abi/fixed.h"
@@ -19,7 +19,8 @@ __device__ inline void scan_sums(const ScanArgs& args) {
   const long long begin = blockIdx.x * args.chunk;
   const long long end = min(begin + args.chunk, args.count);
   ScanSum<F> sum = 0;
-  for (long long i = begin + threadIdx.x; i < end; i += F::config.threads) sum += static_cast<ScanSum<F>>(args.counts[i]);
+  for (long long i = begin + threadIdx.x; i < end; i += F::config.threads)
+    sum += static_cast<ScanSum<F>>(args.counts[i]);
   const ScanSum<F> total = block_sum(sum, shared).total;
   if (threadIdx.x == 0) static_cast<ScanSum<F>*>(args.sums)[blockIdx.x] = total;
 }
@@ -32,7 +33,8 @@ __device__ inline void scan_apply(const ScanArgs& args) {
   auto* const offsets = static_cast<Sum*>(args.offsets);
 
   Sum of_chunks = 0;
-  for (unsigned chunk = threadIdx.x; chunk < blockIdx.x; chunk += F::config.threads) of_chunks += static_cast<const Sum*>(args.sums)[chunk];
+  for (unsigned chunk = threadIdx.x; chunk < blockIdx.x; chunk += F::config.threads)
+    of_chunks += static_cast<const Sum*>(args.sums)[chunk];
   Sum before = block_sum(of_chunks, shared).total;
 
   const long long begin = blockIdx.x * args.chunk;

@@ -1,5 +1,5 @@
-// The k-th largest key of each row or of a whole matrix, digit by digit from the highest: keys that share the digits found so
-// far are counted by their next digit. Exact; no sort and no copy of the keys.
+// The k-th largest key of each row or of a whole matrix, digit by digit from the highest: keys that share the digits
+// found so far are counted by their next digit. Exact; no sort and no copy of the keys.
 #pragma once
 
 #include "abi/fixed.h"
@@ -19,7 +19,8 @@ static_assert(sizeof(SelectShared) <= select_shared_bytes());
 
 /// Adds the next digits of a row's keys that share the prefix.
 template <class F>
-__device__ inline void count_digits(const SelectArgs& args, long long row, unsigned prefix, int shift, unsigned long long* counts) {
+__device__ inline void count_digits(const SelectArgs& args, long long row, unsigned prefix, int shift,
+                                    unsigned long long* counts) {
   const RowKeys<F::traits.kind, F::traits.element> keys(args, row);
   for (long long column = threadIdx.x; column < args.cols; column += F::config.threads) {
     const unsigned key = keys.key(column);
@@ -29,7 +30,8 @@ __device__ inline void count_digits(const SelectArgs& args, long long row, unsig
 }
 
 /// The digit that the wanted key has: thread t looks at digit 255 - t. Every thread of the block calls it.
-__device__ inline void pick_digit(unsigned long long count, int shift, SelectState& state, BlockSum<unsigned long long, 256>& sum) {
+__device__ inline void pick_digit(unsigned long long count, int shift, SelectState& state,
+                                  BlockSum<unsigned long long, 256>& sum) {
   const unsigned long long remaining = state.remaining;
   const unsigned long long larger = block_sum(count, sum).before;
   if (larger < remaining && remaining <= larger + count) {
@@ -72,7 +74,8 @@ __global__ void __launch_bounds__(F::config.threads) select_count(const __grid_c
   shared.digit_counts[threadIdx.x] = 0;
   __syncthreads();
   const unsigned prefix = args.shift == 24 ? 0 : args.state->prefix;
-  for (long long row = blockIdx.x; row < args.rows; row += gridDim.x) count_digits<F>(args, row, prefix, args.shift, shared.digit_counts);
+  for (long long row = blockIdx.x; row < args.rows; row += gridDim.x)
+    count_digits<F>(args, row, prefix, args.shift, shared.digit_counts);
   __syncthreads();
   const unsigned long long count = shared.digit_counts[threadIdx.x];
   if (count > 0) atomicAdd(args.digit_counts + threadIdx.x, count);

@@ -1,6 +1,6 @@
-// The structure of sparse strips (abi/sparse_strips.h) from CSR: where nonzeros are, then passes and sizes, then where every value comes
-// from. Bits are joined by atomics, whose order does not matter; every source has a place of its own. No step depends on what runs
-// first. All steps are one program (topology/packed_strips.h).
+// The structure of sparse strips (abi/sparse_strips.h) from CSR: where nonzeros are, then passes and sizes, then where
+// every value comes from. Bits are joined by atomics, whose order does not matter; every source has a place of its own.
+// No step depends on what runs first. All steps are one program (topology/packed_strips.h).
 #pragma once
 
 #include "abi/fixed.h"
@@ -60,7 +60,8 @@ __device__ inline void count_passes(const SparseStepArgs& args) {
       args.unit_counts[strip] = sparse_strip_units(first + second);
     }
     for (int q = 0; q < sparse_tile_strips(); ++q)
-      if (lane == q) args.headers[tile * sparse_tile_strips() + q] = sparse_header(own[q], sparse_pass_pair(most[0], most[1])).word;
+      if (lane == q)
+        args.headers[tile * sparse_tile_strips() + q] = sparse_header(own[q], sparse_pass_pair(most[0], most[1])).word;
   }
 }
 

@@ -1,5 +1,5 @@
-// Lists of a mask's tiles (abi/tile_lists.h) from CSR with sorted rows. A warp looks at a tile: each lane searches one row for the
-// tile's columns. Nothing depends on what runs first.
+// Lists of a mask's tiles (abi/tile_lists.h) from CSR with sorted rows. A warp looks at a tile: each lane searches one
+// row for the tile's columns. Nothing depends on what runs first.
 #pragma once
 
 #include "abi/fixed.h"
@@ -25,7 +25,8 @@ __device__ inline RowSegment row_segment(const TileStepArgs& args, long long row
   return {begin, first_not_below<type>(args.column_indices, begin, end, column + args.tile_columns)};
 }
 
-/// visit(row in the tile, its segment, entries of the tile before it) for each row, a lane each; returns the tile's entries.
+/// visit(row in the tile, its segment, entries of the tile before it) for each row, a lane each; returns the tile's
+/// entries.
 template <class F, class Visit>
 __device__ inline int visit_rows(const TileStepArgs& args, long long tile, Visit visit) {
   const long long row_tile = tile / args.column_tiles;
@@ -56,9 +57,11 @@ __global__ void __launch_bounds__(F::config.threads) list_tiles(const __grid_con
     if (args.occupied[tile] == 0) continue;
     const long long number = args.numbers[tile];
     int* const shifts = args.row_shifts + number * args.tile_rows;
-    const int entries = visit_rows<F>(args, tile, [&](int row, const RowSegment& segment, int before) { shifts[row] = segment.begin - before; });
+    const int entries = visit_rows<F>(
+        args, tile, [&](int row, const RowSegment& segment, int before) { shifts[row] = segment.begin - before; });
     if (threadIdx.x % 32 != 0) continue;
-    args.tiles[number] = {static_cast<unsigned>(tile / args.column_tiles), static_cast<unsigned>(tile % args.column_tiles),
+    args.tiles[number] = {static_cast<unsigned>(tile / args.column_tiles),
+                          static_cast<unsigned>(tile % args.column_tiles),
                           static_cast<unsigned>(args.first_entries[tile]), static_cast<unsigned>(entries)};
   }
 }
@@ -72,7 +75,8 @@ __global__ void __launch_bounds__(F::config.threads) place_entries(const __grid_
     const long long tile = row / args.tile_rows * args.column_tiles + column / args.tile_columns;
     const long long row_in_tile = row % args.tile_rows;
     const int shift = args.row_shifts[args.numbers[tile] * static_cast<long long>(args.tile_rows) + row_in_tile];
-    args.places[args.first_entries[tile] + i - shift] = static_cast<unsigned short>(row_in_tile * args.tile_columns + column % args.tile_columns);
+    args.places[args.first_entries[tile] + i - shift] =
+        static_cast<unsigned short>(row_in_tile * args.tile_columns + column % args.tile_columns);
   }
 }
 

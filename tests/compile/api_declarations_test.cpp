@@ -22,8 +22,8 @@ using namespace vostok::device::cuda;
 
 namespace {
 
-/// Whether a type of ours and one of the toolkit's are passed the same way and mean the same. Enumerations and structs of
-/// ours stand for exactly one of the toolkit's; their values and layouts are compared below.
+/// Whether a type of ours and one of the toolkit's are passed the same way and mean the same. Enumerations and structs
+/// of ours stand for exactly one of the toolkit's; their values and layouts are compared below.
 template <class Ours, class Theirs>
 struct Pair : std::false_type {};
 template <>
@@ -124,16 +124,18 @@ TEST_CASE("the comparison of signatures refuses a missing parameter, another wid
 
 TEST_CASE("every driver function is declared as in cuda.h") {
   const DriverApi api;
-#define VOSTOK_COMPARE(symbol, ...) \
-  CHECK_MESSAGE((SameSignature<decltype(api.symbol)::Signature, decltype(::symbol)>::value), api.symbol.name, " differs from cuda.h");
+#define VOSTOK_COMPARE(symbol, ...)                                                                           \
+  CHECK_MESSAGE((SameSignature<decltype(api.symbol)::Signature, decltype(::symbol)>::value), api.symbol.name, \
+                " differs from cuda.h");
   VOSTOK_DRIVER_FUNCTIONS(VOSTOK_COMPARE, VOSTOK_COMPARE)
 #undef VOSTOK_COMPARE
 }
 
 TEST_CASE("every NVRTC function is declared as in nvrtc.h") {
   const NvrtcApi api;
-#define VOSTOK_COMPARE(symbol, ...) \
-  CHECK_MESSAGE((SameSignature<decltype(api.symbol)::Signature, decltype(::symbol)>::value), api.symbol.name, " differs from nvrtc.h");
+#define VOSTOK_COMPARE(symbol, ...)                                                                           \
+  CHECK_MESSAGE((SameSignature<decltype(api.symbol)::Signature, decltype(::symbol)>::value), api.symbol.name, \
+                " differs from nvrtc.h");
   VOSTOK_NVRTC_FUNCTIONS(VOSTOK_COMPARE)
 #undef VOSTOK_COMPARE
 }
@@ -159,9 +161,12 @@ TEST_CASE("enumerators have the values of the toolkit's headers") {
   CHECK(same_value(DeviceAttribute::threads_per_multiprocessor, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR));
   CHECK(same_value(DeviceAttribute::capability_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
   CHECK(same_value(DeviceAttribute::capability_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-  CHECK(same_value(DeviceAttribute::shared_bytes_per_multiprocessor, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
-  CHECK(same_value(DeviceAttribute::registers_per_multiprocessor, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR));
-  CHECK(same_value(DeviceAttribute::shared_bytes_per_block_opt_in, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+  CHECK(same_value(DeviceAttribute::shared_bytes_per_multiprocessor,
+                   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
+  CHECK(
+      same_value(DeviceAttribute::registers_per_multiprocessor, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR));
+  CHECK(same_value(DeviceAttribute::shared_bytes_per_block_opt_in,
+                   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
   CHECK(same_value(DeviceAttribute::memory_pools_supported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED));
 
   CHECK(same_value(FunctionAttribute::max_dynamic_shared_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES));
@@ -182,7 +187,8 @@ TEST_CASE("enumerators have the values of the toolkit's headers") {
   CHECK(static_cast<int>(ShareHandleType::none) == CU_MEM_HANDLE_TYPE_NONE);
   CHECK(static_cast<int>(LocationType::device) == CU_MEM_LOCATION_TYPE_DEVICE);
   CHECK(same_value(LaunchAttributeId::cluster_dimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION));
-  CHECK(same_value(LaunchAttributeId::programmatic_stream_serialization, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));
+  CHECK(same_value(LaunchAttributeId::programmatic_stream_serialization,
+                   CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));
   CHECK(same_value(TensorDataType::f16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16));
   CHECK(same_value(TensorDataType::bf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16));
   CHECK(same_value(TensorInterleave::none, CU_TENSOR_MAP_INTERLEAVE_NONE));

@@ -1,5 +1,5 @@
-// Kernels that certify their sums compile without spills in their loops. NVRTC alone: few choices ask for certificates yet, so that no sweep meets
-// these.
+// Kernels that certify their sums compile without spills in their loops. NVRTC alone: few choices ask for certificates
+// yet, so that no sweep meets these.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ using namespace vostok;
 namespace {
 
 /// The best that the cost model finds of each kind, for each problem.
-void add_certified(test::Jobs& jobs, const ops::Family& family, const std::string& operation, const std::string& architecture, std::size_t most) {
+void add_certified(test::Jobs& jobs, const ops::Family& family, const std::string& operation,
+                   const std::string& architecture, std::size_t most) {
   for (const test::Space& space : test::spaces_of(family, test::sweep_queries().at(operation)())) {
     std::vector<FieldMap> configs = family.short_list(*space.query);
     configs.resize(std::min(configs.size(), most));
@@ -46,14 +47,18 @@ TEST_CASE("kernels that certify sums compile without spills in their loops, for 
   add_certified(jobs, *ops::make_sparse_tensor_mma(), "spmm", "sm_90", 2);
   add_certified(jobs, *ops::make_sparse_tensor_wgmma(), "spmm", "sm_90", 2);
   int compiled = 0;
-  test::compile_jobs(*nvrtc, jobs.list(), 2, [&](const test::Job& job, const device::Image& image, const std::string& failure) {
-    CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
-    constexpr int most_spills = 112;  // stores and loads: a config of two blocks on a multiprocessor sets seven registers aside, over its loop
-    CHECK_MESSAGE(image.spill_bytes <= most_spills, job.architecture, ": ", image.spill_bytes, " bytes, ", job.request.expression);
-    CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ", image.warnings.empty() ? "" : image.warnings.front());
-    ++compiled;
-    return true;
-  });
+  test::compile_jobs(*nvrtc, jobs.list(), 2,
+                     [&](const test::Job& job, const device::Image& image, const std::string& failure) {
+                       CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
+                       constexpr int most_spills = 112;  // stores and loads: a config of two blocks on a multiprocessor
+                                                         // sets seven registers aside, over its loop
+                       CHECK_MESSAGE(image.spill_bytes <= most_spills, job.architecture, ": ", image.spill_bytes,
+                                     " bytes, ", job.request.expression);
+                       CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ",
+                                     image.warnings.empty() ? "" : image.warnings.front());
+                       ++compiled;
+                       return true;
+                     });
   std::printf("%d kernels that certify sums\n", compiled);
   CHECK(compiled >= 20);
 }

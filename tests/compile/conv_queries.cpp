@@ -5,11 +5,25 @@ namespace vostok::test {
 
 SweepQueries depthwise_queries() {
   SweepQueries list;
-  const auto add = [&](const DepthwiseConvolution& problem) { list.push_back(ops::make_query(problem, {}, {}, nullptr)); };
-  add({.channels = 32, .height = 112, .width = 112, .padding = {1, 1, 1, 1}, .bias = true, .activation = Activation::relu});
+  const auto add = [&](const DepthwiseConvolution& problem) {
+    list.push_back(ops::make_query(problem, {}, {}, nullptr));
+  };
+  add({.channels = 32,
+       .height = 112,
+       .width = 112,
+       .padding = {1, 1, 1, 1},
+       .bias = true,
+       .activation = Activation::relu});
   add({.channels = 64, .height = 112, .width = 112, .stride = 2, .padding = {0, 1, 0, 1}});
   add({.batch = 64, .channels = 512, .height = 7, .width = 7, .padding = {1, 1, 1, 1}, .activation = Activation::silu});
-  add({.batch = 64, .channels = 128, .height = 56, .width = 56, .kernel = 5, .padding = {2, 2, 2, 2}, .element = Dtype::f16, .bias = true});
+  add({.batch = 64,
+       .channels = 128,
+       .height = 56,
+       .width = 56,
+       .kernel = 5,
+       .padding = {2, 2, 2, 2},
+       .element = Dtype::f16,
+       .bias = true});
   add({.batch = 64,
        .channels = 128,
        .height = 56,
@@ -36,8 +50,18 @@ SweepQueries bias_activation_queries() {
   SweepQueries list;
   const auto add = [&](const BiasActivation& problem) { list.push_back(ops::make_query(problem, {}, {}, nullptr)); };
   add({.rows = 512, .columns = 3136});
-  add({.batch = 8, .rows = 4096, .columns = 1024, .element = Dtype::f16, .bias = Bias::per_column, .activation = Activation::gelu});
-  add({.rows = 7, .columns = 49, .element = Dtype::bf16, .alignment_bytes = 2, .bias = Bias::none, .activation = Activation::gelu_tanh});
+  add({.batch = 8,
+       .rows = 4096,
+       .columns = 1024,
+       .element = Dtype::f16,
+       .bias = Bias::per_column,
+       .activation = Activation::gelu});
+  add({.rows = 7,
+       .columns = 49,
+       .element = Dtype::bf16,
+       .alignment_bytes = 2,
+       .bias = Bias::none,
+       .activation = Activation::gelu_tanh});
   add({.rows = 96, .columns = 640, .element = Dtype::f16, .bias = Bias::per_column, .bias_element = Dtype::f16});
   add({.rows = 1 << 20, .columns = 1 << 12, .activation = Activation::silu});
   return list;

@@ -1,5 +1,5 @@
-// Every way in which B comes to wgmma compiles for sm_90a without spills: 16 bits by threads, by a tensor map, prepared; f32 split by the block.
-// NVRTC alone.
+// Every way in which B comes to wgmma compiles for sm_90a without spills: 16 bits by threads, by a tensor map,
+// prepared; f32 split by the block. NVRTC alone.
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -16,7 +16,9 @@ namespace {
 
 const TopologyStatistics layer{.rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 200, .mean_row = 195};
 
-std::shared_ptr<const ops::Query> query_of(const Spmm& problem) { return ops::make_query(problem, layer, {problem.n, problem.n}, nullptr); }
+std::shared_ptr<const ops::Query> query_of(const Spmm& problem) {
+  return ops::make_query(problem, layer, {problem.n, problem.n}, nullptr);
+}
 
 void add(test::Jobs& jobs, const ops::Family& family, const Spmm& problem, const FieldMap& config) {
   const auto query = query_of(problem);
@@ -45,7 +47,8 @@ void add_unpack(test::Jobs& jobs, const ops::Family& family, const Spmm& problem
     }
 }
 
-/// The shapes that differ in what the splitting warps have beside them: how many they are, whether registers change hands, how wide the tile is.
+/// The shapes that differ in what the splitting warps have beside them: how many they are, whether registers change
+/// hands, how wide the tile is.
 void add_split(test::Jobs& jobs, const ops::Family& family, const Spmm& problem) {
   struct Shape {
     int warpgroups;
@@ -55,8 +58,8 @@ void add_split(test::Jobs& jobs, const ops::Family& family, const Spmm& problem)
     int producer_warps;
     int stages;
   };
-  for (const Shape s : {Shape{1, 1, 128, true, 4, 4}, Shape{1, 1, 128, true, 8, 4}, Shape{1, 2, 64, true, 4, 4}, Shape{1, 2, 32, true, 8, 8},
-                        Shape{2, 1, 128, false, 4, 3}, Shape{2, 1, 64, true, 8, 4}}) {
+  for (const Shape s : {Shape{1, 1, 128, true, 4, 4}, Shape{1, 1, 128, true, 8, 4}, Shape{1, 2, 64, true, 4, 4},
+                        Shape{1, 2, 32, true, 8, 8}, Shape{2, 1, 128, false, 4, 3}, Shape{2, 1, 64, true, 8, 4}}) {
     const UnpackWgmmaConfig config{.mode = problem.math == Math::tf32 ? PackedMode::bf16x3 : PackedMode::f16x3,
                                    .warpgroups = s.warpgroups,
                                    .k_groups = s.k_groups,
@@ -97,16 +100,19 @@ TEST_CASE("every way of B to wgmma compiles for sm_90a without spills, for both 
     }
   for (const Layout layout : {Layout::row_major, Layout::column_major})
     for (const Math math : {Math::accurate, Math::tf32})
-      add_split(jobs, *unpack, {.n = 512, .batch = layout == Layout::row_major ? 1 : 2, .dense_layout = layout, .math = math});
+      add_split(jobs, *unpack,
+                {.n = 512, .batch = layout == Layout::row_major ? 1 : 2, .dense_layout = layout, .math = math});
   // A tile narrower than the boxes of a row-major B.
   add_unpack(jobs, *unpack, {.n = 16, .element = Dtype::f16}, 16);
   int compiled = 0;
-  test::compile_jobs(*nvrtc, jobs.list(), 2, [&](const test::Job& job, const device::Image& image, const std::string& failure) {
-    CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
-    CHECK_MESSAGE(image.spill_bytes == 0, job.request.expression);
-    CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ", image.warnings.empty() ? "" : image.warnings.front());
-    ++compiled;
-    return true;
-  });
+  test::compile_jobs(*nvrtc, jobs.list(), 2,
+                     [&](const test::Job& job, const device::Image& image, const std::string& failure) {
+                       CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
+                       CHECK_MESSAGE(image.spill_bytes == 0, job.request.expression);
+                       CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ",
+                                     image.warnings.empty() ? "" : image.warnings.front());
+                       ++compiled;
+                       return true;
+                     });
   CHECK(compiled >= 64);
 }

@@ -23,7 +23,8 @@ struct Breach {
 constexpr Breach breaches[] = {
     {"spmm", "row_tile", "sm_80", "loads_in_flight", "3", "loads_in_flight and residue_unroll are powers of two"},
     {"spmm", "nonzero_split", "sm_80", "chunk_items", "0", "chunk_items is 1 to 4096"},
-    {"spmm", "staged_rows", "sm_80", "column_edge", "vostok::ColumnEdge::predicated", "column_edge is clamped or unchecked"},
+    {"spmm", "staged_rows", "sm_80", "column_edge", "vostok::ColumnEdge::predicated",
+     "column_edge is clamped or unchecked"},
     {"spmm", "unpack_mma", "sm_80", "strip_pairs", "66", "strip_pairs is a multiple of 4"},
     {"spmm", "unpack_wgmma", "sm_90", "strip_pairs", "66", "strip_pairs is a multiple of 4"},
     {"spmm", "sparse_vector", "sm_80", "min_blocks", "33", "min_blocks is 1 to 32"},

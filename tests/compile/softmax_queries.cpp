@@ -23,13 +23,16 @@ constexpr double long_row = 40000;
 
 SweepQueries softmax_queries() {
   SweepQueries list;
-  const auto add = [&](const Softmax& problem, double mean) { list.push_back(ops::make_query(problem, rows_of(mean), {}, nullptr)); };
+  const auto add = [&](const Softmax& problem, double mean) {
+    list.push_back(ops::make_query(problem, rows_of(mean), {}, nullptr));
+  };
   for (const double mean : {short_row, usual_row, long_row}) add({}, mean);
   add({.element = Dtype::f16, .scale = Scale::host, .statistics = RowStatistics::write}, usual_row);
   add({.batch = 8, .element = Dtype::f16, .output = Dtype::f32, .scale = Scale::device}, long_row);
   add({.batch = 8, .element = Dtype::bf16, .scale = Scale::host, .statistics = RowStatistics::read}, usual_row);
   add({.element = Dtype::bf16, .alignment_bytes = 2, .statistics = RowStatistics::write}, long_row);
-  add({.output = Dtype::f16, .alignment_bytes = 4, .scale = Scale::device, .statistics = RowStatistics::read}, short_row);
+  add({.output = Dtype::f16, .alignment_bytes = 4, .scale = Scale::device, .statistics = RowStatistics::read},
+      short_row);
   TopologyStatistics wide = rows_of(usual_row);
   wide.nonzeros = std::int64_t{1} << 32;
   list.push_back(ops::make_query(Softmax{.statistics = RowStatistics::write}, wide, {}, nullptr));
@@ -38,7 +41,9 @@ SweepQueries softmax_queries() {
 
 SweepQueries softmax_backward_queries() {
   SweepQueries list;
-  const auto add = [&](const SoftmaxBackward& problem, double mean) { list.push_back(ops::make_query(problem, rows_of(mean), {}, nullptr)); };
+  const auto add = [&](const SoftmaxBackward& problem, double mean) {
+    list.push_back(ops::make_query(problem, rows_of(mean), {}, nullptr));
+  };
   for (const double mean : {short_row, usual_row, long_row}) add({}, mean);
   add({.batch = 8, .element = Dtype::f16, .output = Dtype::f32, .scale = Scale::device}, long_row);
   add({.element = Dtype::bf16, .scale = Scale::host}, usual_row);

@@ -1,5 +1,5 @@
-// The kernels of topologies and tools compile for GPUs: every one that the host's functions ask for, collected on a device that
-// runs nothing.
+// The kernels of topologies and tools compile for GPUs: every one that the host's functions ask for, collected on a
+// device that runs nothing.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,8 +35,13 @@ using Requests = std::map<std::string, codegen::KernelRequest>;
 
 void queue_forms(const ops::Queue& queue, IndexType index, bool wide) {
   char memory[64] = {};
-  const ops::CsrArrays csr{
-      .row_offsets = memory, .wide_offsets = wide, .column_indices = memory, .index = index, .rows = 100, .cols = 50'000, .nonzeros = 5000};
+  const ops::CsrArrays csr{.row_offsets = memory,
+                           .wide_offsets = wide,
+                           .column_indices = memory,
+                           .index = index,
+                           .rows = 100,
+                           .cols = 50'000,
+                           .nonzeros = 5000};
   auto* const measures = reinterpret_cast<CsrMeasures*>(memory);
   auto* const numbers = reinterpret_cast<std::uint32_t*>(memory);
   ops::measure_columns(queue, csr, nullptr, measures);
@@ -55,7 +60,9 @@ void queue_forms(const ops::Queue& queue, IndexType index, bool wide) {
     CsrView view{.rows = 100, .cols = 50'000};
     view.row_offsets = reinterpret_cast<std::int64_t*>(memory);
     view.column_indices = reinterpret_cast<std::int32_t*>(memory);
-    ops::copy_and_check(queue, view, csr, {.row_offsets = memory, .column_indices = memory, .column_counts = counted ? numbers : nullptr}, measures);
+    ops::copy_and_check(queue, view, csr,
+                        {.row_offsets = memory, .column_indices = memory, .column_counts = counted ? numbers : nullptr},
+                        measures);
   }
 }
 
@@ -68,7 +75,8 @@ void queue_masks(const ops::Queue& queue) {
     ops::count_mask(queue, traits, args, competing ? offsets : nullptr, offsets);
     ops::fill_mask(queue, traits, args, offsets, offsets, reinterpret_cast<std::int32_t*>(memory), memory);
   };
-  for (int kind = 0; name(static_cast<MaskKind>(kind)) != nullptr; ++kind) queue_mask({.kind = static_cast<MaskKind>(kind)}, false);
+  for (int kind = 0; name(static_cast<MaskKind>(kind)) != nullptr; ++kind)
+    queue_mask({.kind = static_cast<MaskKind>(kind)}, false);
   ops::select_uniform(queue, 1, 100, 100, 1000, rules);
   for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
     const ops::DenseOperand dense{.data = memory, .rows = 100, .cols = 100, .leading = 100, .element = element};
@@ -81,11 +89,13 @@ void queue_masks(const ops::Queue& queue) {
 void queue_tile_lists(const ops::Queue& queue) {
   static char memory[1 << 16] = {};  // this device fills it
   for (const IndexType index : {IndexType::u16, IndexType::i32})
-    ops::list_tiles(queue, {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
-                    {.rows = 64, .columns = 64}, {.rows = 100, .cols = 100, .nonzeros = 500},
-                    {.tiles = reinterpret_cast<SampleTile*>(memory),
-                     .row_shifts = reinterpret_cast<std::int32_t*>(memory),
-                     .places = reinterpret_cast<std::uint16_t*>(memory)});
+    ops::list_tiles(
+        queue,
+        {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
+        {.rows = 64, .columns = 64}, {.rows = 100, .cols = 100, .nonzeros = 500},
+        {.tiles = reinterpret_cast<SampleTile*>(memory),
+         .row_shifts = reinterpret_cast<std::int32_t*>(memory),
+         .places = reinterpret_cast<std::uint16_t*>(memory)});
 }
 
 void queue_packed_forms(const ops::Queue& queue) {
@@ -94,9 +104,13 @@ void queue_packed_forms(const ops::Queue& queue) {
   auto* const positions = reinterpret_cast<std::int32_t*>(memory);
   for (const IndexType index : {IndexType::u16, IndexType::i32})
     for (const std::int32_t* of_transpose : {static_cast<std::int32_t*>(nullptr), positions}) {
-      const ops::PackedFormSource source{
-          .csr = {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
-          .value_positions = of_transpose};
+      const ops::PackedFormSource source{.csr = {.row_offsets = memory,
+                                                 .column_indices = memory,
+                                                 .index = index,
+                                                 .rows = 100,
+                                                 .cols = 100,
+                                                 .nonzeros = 500},
+                                         .value_positions = of_transpose};
       for (const PackedGrain grain : {PackedGrain::pair, PackedGrain::four})
         ops::make_packed_form(queue, source, grain,
                               {.headers = numbers,
@@ -114,7 +128,12 @@ void queue_run_forms(const ops::Queue& queue) {
   static char memory[1 << 13] = {};  // this device fills it
   auto* const numbers = reinterpret_cast<std::uint32_t*>(memory);
   for (const IndexType index : {IndexType::u16, IndexType::i32}) {
-    const ops::RunSource source{.csr = {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500}};
+    const ops::RunSource source{.csr = {.row_offsets = memory,
+                                        .column_indices = memory,
+                                        .index = index,
+                                        .rows = 100,
+                                        .cols = 100,
+                                        .nonzeros = 500}};
     const ops::RunSlots slots = ops::count_runs(queue, source, numbers);
     ops::place_runs(queue, source, slots,
                     {.row_runs = numbers,
@@ -133,9 +152,18 @@ void queue_sparse_forms(const ops::Queue& queue) {
   for (const IndexType index : {IndexType::u16, IndexType::i32})
     for (const std::int32_t* of_transpose : {static_cast<std::int32_t*>(nullptr), positions})
       ops::make_sparse_form(queue,
-                            {.csr = {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
+                            {.csr = {.row_offsets = memory,
+                                     .column_indices = memory,
+                                     .index = index,
+                                     .rows = 100,
+                                     .cols = 100,
+                                     .nonzeros = 500},
                              .value_positions = of_transpose},
-                            {.groups = numbers, .headers = numbers, .nonzero_offsets = numbers, .unit_offsets = numbers, .sources = positions});
+                            {.groups = numbers,
+                             .headers = numbers,
+                             .nonzero_offsets = numbers,
+                             .unit_offsets = numbers,
+                             .sources = positions});
 }
 
 /// The kernels that pack values: those of every kind from every type that it takes.
@@ -168,19 +196,24 @@ Requests collect() {
   char memory[64] = {};
   ops::exclusive_scan(queue, reinterpret_cast<std::uint32_t*>(memory), 100'000, memory, false);
   ops::exclusive_scan(queue, reinterpret_cast<std::uint32_t*>(memory), 100'000, memory, true);
-  ops::cut_strips(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32, reinterpret_cast<Strip*>(memory), 200);
-  ops::cut_chunks(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32, reinterpret_cast<ChunkStart*>(memory), 19);
+  ops::cut_strips(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32,
+                  reinterpret_cast<Strip*>(memory), 200);
+  ops::cut_chunks(queue, {.row_offsets = memory, .rows = 100, .cols = 100, .nonzeros = 500}, 32,
+                  reinterpret_cast<ChunkStart*>(memory), 19);
   for (const IndexType index : {IndexType::u16, IndexType::i32})
-    ops::find_panel_starts(queue, {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500}, 64,
-                           reinterpret_cast<std::int32_t*>(memory));
+    ops::find_panel_starts(
+        queue,
+        {.row_offsets = memory, .column_indices = memory, .index = index, .rows = 100, .cols = 100, .nonzeros = 500},
+        64, reinterpret_cast<std::int32_t*>(memory));
   for (const IndexType index : {IndexType::u16, IndexType::i32})
     for (const bool wide : {false, true}) {
-      const ops::CsrArrays csr{.row_offsets = memory, .wide_offsets = wide, .column_indices = memory, .index = index, .rows = 100};
+      const ops::CsrArrays csr{
+          .row_offsets = memory, .wide_offsets = wide, .column_indices = memory, .index = index, .rows = 100};
       auto* const numbers = reinterpret_cast<std::int32_t*>(memory);
       constexpr SlotShape shape{.entries = 32, .most_pieces = 4};
       ops::find_first_slots(queue, csr, numbers, shape, numbers);
-      ops::fill_row_slots(queue, {.csr = csr, .row_order = numbers, .first_slots = numbers}, shape, 100, reinterpret_cast<RowRecord*>(memory),
-                          memory);
+      ops::fill_row_slots(queue, {.csr = csr, .row_order = numbers, .first_slots = numbers}, shape, 100,
+                          reinterpret_cast<RowRecord*>(memory), memory);
     }
   queue_masks(queue);
   queue_packed_forms(queue);
@@ -193,7 +226,9 @@ Requests collect() {
 
 }  // namespace
 
-TEST_CASE("every kernel of topologies and tools compiles, with no more than saved predicates as spills, for sm_90 and the oldest or newest target") {
+TEST_CASE(
+    "every kernel of topologies and tools compiles, with no more than saved predicates as spills, for sm_90 and the "
+    "oldest or newest target") {
   const auto nvrtc = test::nvrtc_for("compile sweep of steps");
   if (!nvrtc) return;
   const Requests requests = collect();
@@ -223,6 +258,7 @@ TEST_CASE("every kernel of topologies and tools compiles, with no more than save
   work();
   second.join();
   for (std::size_t i = 0; i < sources.size(); ++i)
-    CHECK_MESSAGE(complaints[i].empty(), sources[i].architecture << ": " << sources[i].expression << ": " << complaints[i]);
+    CHECK_MESSAGE(complaints[i].empty(),
+                  sources[i].architecture << ": " << sources[i].expression << ": " << complaints[i]);
   std::printf("compile sweep of steps: %zu kernels for 2 of 3 architectures each\n", requests.size());
 }

@@ -29,33 +29,40 @@ std::vector<Space> spaces_of(const ops::Family& family, const SweepQueries& quer
   return spaces;
 }
 
-void Jobs::add(const ops::Family& family, const ops::Query& query, const FieldMap& config, const std::string& architecture, bool is_default) {
+void Jobs::add(const ops::Family& family, const ops::Query& query, const FieldMap& config,
+               const std::string& architecture, bool is_default) {
   for (const ops::Launch& launch : family.launches(query, config, {}))
-    if (seen_.insert({launch.request().expression, architecture}).second) list_.push_back({launch.request(), architecture, is_default});
+    if (seen_.insert({launch.request().expression, architecture}).second)
+      list_.push_back({launch.request(), architecture, is_default});
 }
 
-void Jobs::add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture, std::size_t every,
-                        std::size_t first) {
+void Jobs::add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture,
+                        std::size_t every, std::size_t first) {
   for (std::size_t i = first; i < spaces.size(); i += every)
     add(family, *spaces[i].query, family.default_config(*spaces[i].query), architecture, true);
 }
 
-void Jobs::add_everything(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture) {
+void Jobs::add_everything(const ops::Family& family, const std::vector<Space>& spaces,
+                          const std::string& architecture) {
   for (const Space& space : spaces)
     for (const FieldMap& config : space.configs) add(family, *space.query, config, architecture, false);
 }
 
-void Jobs::add_sample(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture, int count, std::uint64_t seed) {
+void Jobs::add_sample(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture,
+                      int count, std::uint64_t seed) {
   sparse::Random random(seed);
-  const auto one_of = [&](const auto& list) -> const auto& { return list[static_cast<std::size_t>(random.below(std::ssize(list)))]; };
+  const auto one_of = [&](const auto& list) -> const auto& {
+    return list[static_cast<std::size_t>(random.below(std::ssize(list)))];
+  };
   for (int i = 0; i < count; ++i) {
     const Space& space = one_of(spaces);
     add(family, *space.query, one_of(space.configs), architecture, false);
   }
 }
 
-void compile_jobs(const device::Compiler& nvrtc, std::span<const Job> jobs, int threads,
-                  const std::function<bool(const Job& job, const device::Image& image, const std::string& failure)>& report) {
+void compile_jobs(
+    const device::Compiler& nvrtc, std::span<const Job> jobs, int threads,
+    const std::function<bool(const Job& job, const device::Image& image, const std::string& failure)>& report) {
   std::mutex mutex;
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> goes_on = true;

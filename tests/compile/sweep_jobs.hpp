@@ -1,4 +1,5 @@
-// What the compile sweep compiles, and how: for its test, which takes a share, and for its program, which takes everything.
+// What the compile sweep compiles, and how: for its test, which takes a share, and for its program, which takes
+// everything.
 #pragma once
 
 #include <functional>
@@ -38,13 +39,15 @@ std::vector<Space> spaces_of(const ops::Family& family, const SweepQueries& quer
 /// Each kernel once, however many configs launch it, in the order in which they came.
 class Jobs {
  public:
-  void add(const ops::Family& family, const ops::Query& query, const FieldMap& config, const std::string& architecture, bool is_default);
+  void add(const ops::Family& family, const ops::Query& query, const FieldMap& config, const std::string& architecture,
+           bool is_default);
   /// Of every `every`-th problem from the `first` on.
-  void add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture, std::size_t every = 1,
-                    std::size_t first = 0);
+  void add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture,
+                    std::size_t every = 1, std::size_t first = 0);
   void add_everything(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture);
   /// Of `count` seeded draws.
-  void add_sample(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture, int count, std::uint64_t seed);
+  void add_sample(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture,
+                  int count, std::uint64_t seed);
 
   const std::vector<Job>& list() const { return list_; }
 
@@ -53,9 +56,10 @@ class Jobs {
   std::vector<Job> list_;
 };
 
-/// Compiles jobs first to last on `threads` threads, and says of each what came of it: an image, or why there is none. `report` is called by one
-/// thread at a time; where it returns false no further job is begun.
-void compile_jobs(const device::Compiler& nvrtc, std::span<const Job> jobs, int threads,
-                  const std::function<bool(const Job& job, const device::Image& image, const std::string& failure)>& report);
+/// Compiles jobs first to last on `threads` threads, and says of each what came of it: an image, or why there is none.
+/// `report` is called by one thread at a time; where it returns false no further job is begun.
+void compile_jobs(
+    const device::Compiler& nvrtc, std::span<const Job> jobs, int threads,
+    const std::function<bool(const Job& job, const device::Image& image, const std::string& failure)>& report);
 
 }  // namespace vostok::test

@@ -1,5 +1,5 @@
-// Problems that the compile sweep plans, for each operation: together they differ in everything that kernels take from a
-// problem. Without a device: limits of every GPU since sm_75.
+// Problems that the compile sweep plans, for each operation: together they differ in everything that kernels take from
+// a problem. Without a device: limits of every GPU since sm_75.
 #pragma once
 
 #include <memory>

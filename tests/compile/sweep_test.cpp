@@ -1,5 +1,6 @@
-// Every family's configs compile for the architectures that they may run on. NVRTC alone: no GPU and no driver. The defaults for two
-// architectures and shares of them for the others, and a seeded share of the space; bench_compile_sweep takes all of it.
+// Every family's configs compile for the architectures that they may run on. NVRTC alone: no GPU and no driver. The
+// defaults for two architectures and shares of them for the others, and a seeded share of the space;
+// bench_compile_sweep takes all of it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ test::Jobs make_jobs(const device::Compiler& nvrtc, std::string_view operation) 
       constexpr std::size_t shares = 8;
       if (main_target) jobs.add_defaults(*family, spaces, architecture);
       else jobs.add_defaults(*family, spaces, architecture, shares, others++ % shares);
-      jobs.add_sample(*family, spaces, architecture, main_target ? 4 : 1, seed + samples++);  // of each architecture other ones
+      jobs.add_sample(*family, spaces, architecture, main_target ? 4 : 1,
+                      seed + samples++);  // of each architecture other ones
     }
   }
   return jobs;
@@ -47,7 +49,8 @@ struct Tally {
     if (image.spill_bytes > 0) ++spilling;
     if (image.spill_bytes > 0 && job.is_default && spilling_defaults++ == 0)
       first_spilling_default = job.architecture + ": " + job.request.expression;
-    if (!image.warnings.empty() && job.is_default && slow_defaults++ == 0) first_slow_default = job.architecture + ": " + image.warnings.front();
+    if (!image.warnings.empty() && job.is_default && slow_defaults++ == 0)
+      first_slow_default = job.architecture + ": " + image.warnings.front();
   }
 };
 
@@ -68,18 +71,23 @@ TEST_CASE("every operation has problems to compile for, and each of its families
     REQUIRE(test::sweep_queries().contains(operation));
     const test::SweepQueries queries = test::sweep_queries().at(operation)();
     for (const auto& family : ops::families(operation))
-      CHECK_MESSAGE(std::any_of(queries.begin(), queries.end(), [&](const auto& query) { return !family->declines(*query); }), family->name());
+      CHECK_MESSAGE(
+          std::any_of(queries.begin(), queries.end(), [&](const auto& query) { return !family->declines(*query); }),
+          family->name());
   }
 }
 
-TEST_CASE("default configs compile without spills, all for sm_80 and sm_90, a share for each other, and configs of the space compile") {
+TEST_CASE(
+    "default configs compile without spills, all for sm_80 and sm_90, a share for each other, and configs of the space "
+    "compile") {
   const auto nvrtc = test::nvrtc_for("compile sweep");
   if (!nvrtc) return;
   for (const auto& [operation, queries] : test::sweep_queries()) {
     const test::Jobs jobs = make_jobs(*nvrtc, operation);
     const Tally tally = compile_all(*nvrtc, jobs.list());
-    std::printf("compile sweep, %s: %zu kernels for %zu architectures, seed %llu; %d spill\n", std::string(operation).c_str(), jobs.list().size(),
-                device::nvrtc_architectures(*nvrtc).size(), static_cast<unsigned long long>(seed), tally.spilling);
+    std::printf("compile sweep, %s: %zu kernels for %zu architectures, seed %llu; %d spill\n",
+                std::string(operation).c_str(), jobs.list().size(), device::nvrtc_architectures(*nvrtc).size(),
+                static_cast<unsigned long long>(seed), tally.spilling);
     CHECK(jobs.list().size() >= 20);
     CHECK_MESSAGE(tally.failed == 0, tally.first_failure);
     CHECK_MESSAGE(tally.spilling_defaults == 0, tally.first_spilling_default);

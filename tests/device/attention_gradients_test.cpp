@@ -1,4 +1,5 @@
-// A sparse attention block: the gradients that the library computes beside float64 finite differences of its forward pass.
+// A sparse attention block: the gradients that the library computes beside float64 finite differences of its forward
+// pass.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,7 +36,8 @@ struct Block {
   /// What a row of the output adds to the sum over output * output_gradient.
   double row_loss(std::int64_t head, std::int64_t i) const {
     double weighted = 0, total = 0;
-    for (std::int64_t e = mask.row_offsets[static_cast<std::size_t>(i)]; e < mask.row_offsets[static_cast<std::size_t>(i) + 1]; ++e) {
+    for (std::int64_t e = mask.row_offsets[static_cast<std::size_t>(i)];
+         e < mask.row_offsets[static_cast<std::size_t>(i) + 1]; ++e) {
       const std::int64_t j = mask.column_indices[static_cast<std::size_t>(e)];
       const double weight = std::exp(dot(head, i, j));
       double gain = 0;
@@ -66,15 +68,22 @@ Gradients run(const Context& context, const Block& block, Saved saved) {
   const SparseAttention problem{.n = block.n, .batch = block.heads, .saved = saved};
   const AttentionPlan forward = context.plan(problem, mask);
   const AttentionBackwardPlan backward = context.plan(SparseAttentionBackward{.forward = problem}, mask);
-  const auto poisoned = [&](const std::vector<float>& like) { return Floats(device, std::vector<float>(like.size(), NAN)); };
-  const Floats query(device, block.query), key(device, block.key), value(device, block.value), gradient(device, block.output_gradient);
-  const Floats output = poisoned(block.output_gradient), dq = poisoned(block.query), dk = poisoned(block.key), dv = poisoned(block.value);
+  const auto poisoned = [&](const std::vector<float>& like) {
+    return Floats(device, std::vector<float>(like.size(), NAN));
+  };
+  const Floats query(device, block.query), key(device, block.key), value(device, block.value),
+      gradient(device, block.output_gradient);
+  const Floats output = poisoned(block.output_gradient), dq = poisoned(block.query), dk = poisoned(block.key),
+               dv = poisoned(block.value);
   const device::Buffer kept(device, std::max<std::int64_t>(forward.saved_bytes(), 256));
   void* const given = saved != Saved::none ? kept.data() : nullptr;
   const Workspace forward_workspace = forward.make_workspace(), backward_workspace = backward.make_workspace();
-  forward.execute(
-      nullptr,
-      {.query = query.data(), .key = key.data(), .value = value.data(), .output = output.data(), .saved = given, .workspace = forward_workspace});
+  forward.execute(nullptr, {.query = query.data(),
+                            .key = key.data(),
+                            .value = value.data(),
+                            .output = output.data(),
+                            .saved = given,
+                            .workspace = forward_workspace});
   backward.execute(nullptr, {.query = query.data(),
                              .key = key.data(),
                              .value = value.data(),
@@ -90,7 +99,9 @@ Gradients run(const Context& context, const Block& block, Saved saved) {
 
 }  // namespace
 
-TEST_CASE("the gradients of a sparse attention block agree with float64 finite differences, whatever the forward pass saves") {
+TEST_CASE(
+    "the gradients of a sparse attention block agree with float64 finite differences, whatever the forward pass "
+    "saves") {
   MESSAGE("seed " << seed);
   Block block;
   const auto loss = [&] { return block.loss(); };

@@ -30,7 +30,8 @@ tune::Check verify(const Context& context, const AttentionPlan& plan, const spar
 }
 
 /// The same of a gradient, behind the forward pass that saves what it reads.
-tune::Check verify(const Context& context, const AttentionPlan& forward, const AttentionBackwardPlan& backward, const sparse::Csr& mask) {
+tune::Check verify(const Context& context, const AttentionPlan& forward, const AttentionBackwardPlan& backward,
+                   const sparse::Csr& mask) {
   device::Device& device = test::device_of(context);
   tune::AttentionBackwardCase operands(device, backward.problem(), mask, 6, forward.saved_bytes());
   const Workspace forward_workspace = forward.make_workspace();
@@ -65,7 +66,8 @@ sparse::Csr with_gaps(std::int64_t rows, std::int64_t cols, std::uint64_t seed) 
   sparse::Csr mask{.rows = rows, .cols = cols};
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t entry = source.row_offsets[row]; entry < source.row_offsets[row + 1]; ++entry)
-      if (row % 5 != 0 && source.column_indices[entry] % 7 != 0) mask.column_indices.push_back(source.column_indices[entry]);
+      if (row % 5 != 0 && source.column_indices[entry] % 7 != 0)
+        mask.column_indices.push_back(source.column_indices[entry]);
     mask.row_offsets.push_back(mask.nonzeros());
   }
   return mask;
@@ -80,12 +82,26 @@ TEST_CASE("attention in every type agrees with float64, forward and backward, wh
   }
   on_every_device([](const Context& context) {
     const sparse::Csr mask = with_gaps(37, 45, 1);
-    check_both(context, interleaved({.n = 16, .value_size = 8, .batch = 3, .element = Dtype::f32, .saved = Saved::none}), mask);
-    check_both(context, interleaved({.n = 16, .value_size = 8, .batch = 3, .element = Dtype::f16, .saved = Saved::probabilities}), mask);
-    check_both(context, interleaved({.n = 16, .value_size = 8, .batch = 3, .element = Dtype::bf16, .saved = Saved::row_statistics}), mask);
-    check_both(context, {.n = 9, .batch = 2, .element = Dtype::f32, .alignment_bytes = 4, .saved = Saved::probabilities}, mask);
     check_both(context,
-               {.n = 9, .element = Dtype::f32, .query_leading = 13, .value_leading = 11, .alignment_bytes = 4, .saved = Saved::row_statistics}, mask);
+               interleaved({.n = 16, .value_size = 8, .batch = 3, .element = Dtype::f32, .saved = Saved::none}), mask);
+    check_both(
+        context,
+        interleaved({.n = 16, .value_size = 8, .batch = 3, .element = Dtype::f16, .saved = Saved::probabilities}),
+        mask);
+    check_both(
+        context,
+        interleaved({.n = 16, .value_size = 8, .batch = 3, .element = Dtype::bf16, .saved = Saved::row_statistics}),
+        mask);
+    check_both(context,
+               {.n = 9, .batch = 2, .element = Dtype::f32, .alignment_bytes = 4, .saved = Saved::probabilities}, mask);
+    check_both(context,
+               {.n = 9,
+                .element = Dtype::f32,
+                .query_leading = 13,
+                .value_leading = 11,
+                .alignment_bytes = 4,
+                .saved = Saved::row_statistics},
+               mask);
   });
 }
 
@@ -99,7 +115,8 @@ TEST_CASE("attention of some heads after others agrees with float64, forward and
     const Topology topology = context.topology(mask.view());
     for (const Dtype element : {Dtype::f32, Dtype::f16})
       for (const Saved saved : {Saved::none, Saved::probabilities, Saved::row_statistics}) {
-        SparseAttention problem = interleaved({.n = 16, .value_size = 8, .batch = 6, .element = element, .saved = saved});
+        SparseAttention problem =
+            interleaved({.n = 16, .value_size = 8, .batch = 6, .element = element, .saved = saved});
         const std::int64_t together = context.plan(problem, topology).workspace_bytes();
         for (const std::int64_t heads : {1, 2, 3}) {
           CAPTURE(heads);
@@ -129,8 +146,10 @@ TEST_CASE("attention computes as many heads at a time as have 128 MiB of probabi
   CHECK(at_once({.n = 8, .batch = 1009}) == 1);  // a prime
   CHECK(at_once({.n = 8, .batch = 0}) == 0);
   // Every second head is aligned to 16 bytes.
-  CHECK(at_once({.n = 6, .batch = 66, .query_leading = 396, .key_leading = 396, .query_stride = 6, .key_stride = 6}) == 22);
-  CHECK(at_once({.n = 6, .batch = 74, .query_leading = 444, .key_leading = 444, .query_stride = 6, .key_stride = 6}) == 2);
+  CHECK(at_once({.n = 6, .batch = 66, .query_leading = 396, .key_leading = 396, .query_stride = 6, .key_stride = 6}) ==
+        22);
+  CHECK(at_once({.n = 6, .batch = 74, .query_leading = 444, .key_leading = 444, .query_stride = 6, .key_stride = 6}) ==
+        2);
 }
 
 TEST_CASE("masks without queries, keys or nonzeros give zeros, and one key its value") {
@@ -139,11 +158,14 @@ TEST_CASE("masks without queries, keys or nonzeros give zeros, and one key its v
     no_keys.row_offsets = {0, 0, 0, 0};
     sparse::Csr no_queries{.rows = 0, .cols = 4};
     for (const sparse::Csr& mask : {no_keys, no_queries, sparse::uniform(1, 1, 0, 1)})
-      for (const Saved saved : {Saved::none, Saved::probabilities}) check_both(context, {.n = 4, .batch = 2, .saved = saved}, mask);
+      for (const Saved saved : {Saved::none, Saved::probabilities})
+        check_both(context, {.n = 4, .batch = 2, .saved = saved}, mask);
   });
 }
 
-TEST_CASE("attention rebinds to a mask with another number of nonzeros, decides and compiles nothing, and follows the new mask") {
+TEST_CASE(
+    "attention rebinds to a mask with another number of nonzeros, decides and compiles nothing, and follows the new "
+    "mask") {
   on_every_device([](const Context& context) {
     const SparseAttention problem{.n = 8, .batch = 2, .saved = Saved::probabilities};
     const sparse::Csr second = sparse::uniform(64, 64, 0.79, 8);
@@ -163,7 +185,8 @@ TEST_CASE("attention rebinds to a mask with another number of nonzeros, decides 
     CHECK_MESSAGE(output.wrong.empty(), output.wrong);
     const tune::Check gradients = verify(context, forward_again, backward.rebind(second_topology), second);
     CHECK_MESSAGE(gradients.wrong.empty(), gradients.wrong);
-    CHECK(code_of([&] { forward.rebind(context.topology(sparse::uniform(65, 64, 0.8, 7).view())); }) == ErrorCode::invalid_argument);
+    CHECK(code_of([&] { forward.rebind(context.topology(sparse::uniform(65, 64, 0.8, 7).view())); }) ==
+          ErrorCode::invalid_argument);
   });
 }
 
@@ -184,7 +207,8 @@ TEST_CASE("attention tells the choice of each step, and what it saves") {
     CHECK(explanation.steps[1].operation == "softmax");
     CHECK(explanation.steps[2].operation == "spmm");
     for (const Explanation& step : explanation.steps)
-      CHECK(explanation.text().find(step.operation + " " + step.family + " " + to_text(step.config)) != std::string::npos);
+      CHECK(explanation.text().find(step.operation + " " + step.family + " " + to_text(step.config)) !=
+            std::string::npos);
     CHECK(plan.family() == "row_tile");
     CHECK(plan.saved_bytes() == 0);
     CHECK(plan_with(Saved::row_statistics).saved_bytes() == 2 * 32 * 4);
@@ -202,7 +226,8 @@ TEST_CASE("attention tells the choice of each step, and what it saves") {
 TEST_CASE("attention refuses a missing or misaligned operand, workspace or saved memory by name") {
   on_every_device([](const Context& context) {
     const sparse::Csr mask = sparse::uniform(16, 16, 0.5, 3);
-    const AttentionPlan plan = context.plan(SparseAttention{.n = 8, .saved = Saved::row_statistics}, context.topology(mask.view()));
+    const AttentionPlan plan =
+        context.plan(SparseAttention{.n = 8, .saved = Saved::row_statistics}, context.topology(mask.view()));
     const tune::AttentionCase operands(test::device_of(context), plan.problem(), mask, 4, plan.saved_bytes());
     const Workspace workspace = plan.make_workspace();
     REQUIRE(workspace.bytes() > 0);
@@ -220,11 +245,14 @@ TEST_CASE("attention refuses a missing or misaligned operand, workspace or saved
       CHECK(message.find(part) != std::string::npos);
     };
     refuse([](AttentionArguments& a) { a.workspace = nullptr; }, ErrorCode::invalid_argument, ".workspace is null");
-    refuse([](AttentionArguments& a) { a.workspace = static_cast<char*>(a.workspace) + 16; }, ErrorCode::misaligned_pointer, "256");
+    refuse([](AttentionArguments& a) { a.workspace = static_cast<char*>(a.workspace) + 16; },
+           ErrorCode::misaligned_pointer, "256");
     refuse([](AttentionArguments& a) { a.saved = nullptr; }, ErrorCode::invalid_argument, ".saved is null");
-    refuse([](AttentionArguments& a) { a.saved = static_cast<char*>(a.saved) + 16; }, ErrorCode::misaligned_pointer, ".saved");
+    refuse([](AttentionArguments& a) { a.saved = static_cast<char*>(a.saved) + 16; }, ErrorCode::misaligned_pointer,
+           ".saved");
     refuse([](AttentionArguments& a) { a.key = nullptr; }, ErrorCode::invalid_argument, ".key is null");
-    refuse([](AttentionArguments& a) { a.query = static_cast<const float*>(a.query) + 1; }, ErrorCode::misaligned_pointer, ".query");
+    refuse([](AttentionArguments& a) { a.query = static_cast<const float*>(a.query) + 1; },
+           ErrorCode::misaligned_pointer, ".query");
     CHECK(code_of([] { AttentionPlan().execute(nullptr, {}); }) == ErrorCode::invalid_argument);
     CHECK(code_of([] { AttentionPlan().saved_bytes(); }) == ErrorCode::invalid_argument);
   });
@@ -234,7 +262,8 @@ TEST_CASE("attention's cases refuse what is wrong: nothing written, written besi
   const Context context = test::memory_context("emulator");  // whose device memory the host can write
   const sparse::Csr mask = sparse::uniform(16, 16, 0.5, 3);
   const AttentionPlan plan =
-      context.plan(SparseAttention{.n = 8, .output_leading = 9, .alignment_bytes = 4, .saved = Saved::row_statistics}, context.topology(mask.view()));
+      context.plan(SparseAttention{.n = 8, .output_leading = 9, .alignment_bytes = 4, .saved = Saved::row_statistics},
+                   context.topology(mask.view()));
   tune::AttentionCase operands(test::device_of(context), plan.problem(), mask, 4, plan.saved_bytes());
   const Workspace workspace = plan.make_workspace();
   operands.set_workspace(workspace);
@@ -270,7 +299,8 @@ TEST_CASE("attention's problem is refused by field and value where it makes no s
   const auto refuse = [&](const SparseAttention& problem, const char* part) {
     std::string message;
     CHECK(code_of([&] { context.plan(problem, topology); }, &message) == ErrorCode::invalid_argument);
-    CHECK(code_of([&] { context.plan(SparseAttentionBackward{.forward = problem}, topology); }) == ErrorCode::invalid_argument);
+    CHECK(code_of([&] { context.plan(SparseAttentionBackward{.forward = problem}, topology); }) ==
+          ErrorCode::invalid_argument);
     CAPTURE(message);
     CHECK(message.find(part) != std::string::npos);
   };

@@ -31,7 +31,8 @@ TEST_CASE("execute works in a capture, plan and topology refuse it") {
     const SpmmPlan plan = context.plan(Spmm{.n = 64}, topology);
     stream.begin_capture();
     plan.execute(stream.get(), operands.arguments());
-    CHECK(code_of([&] { context.plan(Spmm{.n = 32}, topology, {.stream = stream.get()}); }) == ErrorCode::capture_active);
+    CHECK(code_of([&] { context.plan(Spmm{.n = 32}, topology, {.stream = stream.get()}); }) ==
+          ErrorCode::capture_active);
     CHECK(code_of([&] { context.topology(operands.csr.view(), stream.get()); }) == ErrorCode::capture_active);
     stream.end_capture();
     stream.replay();

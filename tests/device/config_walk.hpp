@@ -24,13 +24,16 @@ T pick(sparse::Random& random, std::initializer_list<T> values) {
 /// Values to try for each field of a config.
 using FieldValues = std::map<std::string, std::vector<std::string>>;
 
-/// The config at the end of a random walk through admitted ones, from the default on; it has `value` in `field` where one is
-/// given. Nothing where the walk does not get there.
-inline std::optional<FieldMap> walk(const ops::Family& family, const ops::Query& query, const FieldValues& all, sparse::Random& random,
-                                    const std::string& field = {}, const std::string& value = {}) {
+/// The config at the end of a random walk through admitted ones, from the default on; it has `value` in `field` where
+/// one is given. Nothing where the walk does not get there.
+inline std::optional<FieldMap> walk(const ops::Family& family, const ops::Query& query, const FieldValues& all,
+                                    sparse::Random& random, const std::string& field = {},
+                                    const std::string& value = {}) {
   constexpr int moves_wanted = 30;
   constexpr int most_attempts = 20000;
-  const auto one_of = [&](const auto& list) { return *std::next(list.begin(), random.below(static_cast<std::int64_t>(list.size()))); };
+  const auto one_of = [&](const auto& list) {
+    return *std::next(list.begin(), random.below(static_cast<std::int64_t>(list.size())));
+  };
   FieldMap config = family.default_config(query);
   int moves = 0;
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
@@ -47,7 +50,8 @@ inline std::optional<FieldMap> walk(const ops::Family& family, const ops::Query&
   return std::nullopt;
 }
 
-inline FieldMap random_config(const ops::Family& family, const ops::Query& query, const FieldValues& all, sparse::Random& random) {
+inline FieldMap random_config(const ops::Family& family, const ops::Query& query, const FieldValues& all,
+                              sparse::Random& random) {
   return walk(family, query, all, random).value_or(family.default_config(query));
 }
 

@@ -1,5 +1,6 @@
-// What every product promises, element by element, whichever family computes it: an error below so many units of 2^-19 of the sum of
-// the products' magnitudes, IEEE's answer where an element that the mask names is not finite, and nothing from those it lacks.
+// What every product promises, element by element, whichever family computes it: an error below so many units of 2^-19
+// of the sum of the products' magnitudes, IEEE's answer where an element that the mask names is not finite, and nothing
+// from those it lacks.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -63,11 +64,15 @@ struct Distance {
 inline constexpr Dtype element_types[] = {Dtype::f32, Dtype::f16, Dtype::bf16};
 
 /// Numbers as the type holds them.
-inline std::vector<float> held(Dtype type, const std::vector<float>& values) { return sparse::from_storage(type, sparse::to_storage(type, values)); }
+inline std::vector<float> held(Dtype type, const std::vector<float>& values) {
+  return sparse::from_storage(type, sparse::to_storage(type, values));
+}
 
-/// Units that the contract allows sums of so many products: of 16-bit operands, whose products are exact, 2^-24 for each.
+/// Units that the contract allows sums of so many products: of 16-bit operands, whose products are exact, 2^-24 for
+/// each.
 inline double allowed_units(Dtype element, std::int64_t products, double of_f32) {
-  return element == Dtype::f32 ? of_f32 : std::max(of_f32, std::ldexp(static_cast<double>(products), -24) / accurate_unit);
+  return element == Dtype::f32 ? of_f32
+                               : std::max(of_f32, std::ldexp(static_cast<double>(products), -24) / accurate_unit);
 }
 
 /// Operands in device memory, in their type.
@@ -104,8 +109,8 @@ class EveryDevice {
 };
 
 /// Every family of the operation errs by at most so many units, on every device. Returns the most that one erred by.
-/// Operands have an `operation`, a `mask`, an `element`, a problem(), and longest(), the most products of an output; beside them stand exact()
-/// and run().
+/// Operands have an `operation`, a `mask`, an `element`, a problem(), and longest(), the most products of an output;
+/// beside them stand exact() and run().
 template <class Operands>
 double check_every_family(const EveryDevice& devices, const Operands& of, double units) {
   const std::vector<ExactSum> sums = exact(of);

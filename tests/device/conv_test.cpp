@@ -1,5 +1,5 @@
-// Depthwise convolution, bias with activation, and im2col against float64, on the emulator in several thread orders and on
-// every GPU.
+// Depthwise convolution, bias with activation, and im2col against float64, on the emulator in several thread orders and
+// on every GPU.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::uint64_t seed = 30309;
 constexpr std::array types = {Dtype::f32, Dtype::f16, Dtype::bf16};
-constexpr std::array activations = {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu};
+constexpr std::array activations = {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh,
+                                    Activation::silu};
 
 const ops::Family& only_family(const ops::Query& query) { return *ops::families(query.operation).front(); }
 
@@ -43,7 +44,8 @@ void check(const NamedDevice& on, const DepthwiseConvolution& problem, const Fie
   tune::DepthwiseCase c(*on.device, problem, seed);
   check_case(on, problem, c, config);
 }
-void check(const NamedDevice& on, const BiasActivation& problem, const FieldMap* config = nullptr, bool in_place = false) {
+void check(const NamedDevice& on, const BiasActivation& problem, const FieldMap* config = nullptr,
+           bool in_place = false) {
   tune::BiasActivationCase c(*on.device, problem, seed, in_place);
   check_case(on, problem, c, config);
 }
@@ -71,7 +73,8 @@ int alignment_of(Dtype type, int index) { return index == 0 ? size_of(type) : 4 
 
 }  // namespace
 
-TEST_CASE("depthwise: pairs of kernels, strides, types, sizes, paddings, alignments, biases and activations are right") {
+TEST_CASE(
+    "depthwise: pairs of kernels, strides, types, sizes, paddings, alignments, biases and activations are right") {
   MESSAGE("seed " << seed);
   constexpr std::array<std::array<std::int64_t, 2>, 6> sizes = {{{1, 1}, {2, 3}, {7, 7}, {9, 16}, {14, 14}, {21, 32}}};
   constexpr std::array<Padding, 5> paddings = {{{2, 2, 2, 2}, {1, 1, 1, 1}, {0, 4, 5, 0}, {7, 6, 9, 8}, {4, 1, 3, 2}}};
@@ -89,8 +92,10 @@ TEST_CASE("depthwise: pairs of kernels, strides, types, sizes, paddings, alignme
                                  .activation = activations[at(row[7])]};
     if (row[6] == 2) problem.bias_element = problem.element;
     // A window needs more than a pixel and its narrowest padding.
-    if (problem.height + problem.padding.top + problem.padding.bottom < problem.kernel) problem.padding.bottom += problem.kernel;
-    if (problem.width + problem.padding.left + problem.padding.right < problem.kernel) problem.padding.right += problem.kernel;
+    if (problem.height + problem.padding.top + problem.padding.bottom < problem.kernel)
+      problem.padding.bottom += problem.kernel;
+    if (problem.width + problem.padding.left + problem.padding.right < problem.kernel)
+      problem.padding.right += problem.kernel;
     for (const NamedDevice& on : kernel_devices()) check(on, problem);
   }
 }
@@ -100,11 +105,21 @@ TEST_CASE("depthwise: configs of the space are right on odd and even images") {
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
     const std::size_t count = thread_sanitized ? 1 : 6;
-    check_sample(on, DepthwiseConvolution{.channels = 5, .height = 13, .width = 24, .padding = {1, 1, 1, 1}, .bias = true}, count, random);
-    check_sample(
-        on, DepthwiseConvolution{.channels = 3, .height = 17, .width = 40, .kernel = 5, .stride = 2, .padding = {1, 2, 3, 0}, .element = Dtype::f16},
-        count, random);
-    check_sample(on, DepthwiseConvolution{.channels = 7, .height = 11, .width = 15, .stride = 2, .padding = {0, 1, 0, 1}}, count, random);
+    check_sample(on,
+                 DepthwiseConvolution{.channels = 5, .height = 13, .width = 24, .padding = {1, 1, 1, 1}, .bias = true},
+                 count, random);
+    check_sample(on,
+                 DepthwiseConvolution{.channels = 3,
+                                      .height = 17,
+                                      .width = 40,
+                                      .kernel = 5,
+                                      .stride = 2,
+                                      .padding = {1, 2, 3, 0},
+                                      .element = Dtype::f16},
+                 count, random);
+    check_sample(on,
+                 DepthwiseConvolution{.channels = 7, .height = 11, .width = 15, .stride = 2, .padding = {0, 1, 0, 1}},
+                 count, random);
   }
 }
 
@@ -130,7 +145,8 @@ TEST_CASE("depthwise: a pixel that is not finite reaches the windows that hold i
   }
 }
 
-TEST_CASE("bias and activation: pairs of types, shapes, biases, activations and alignments are right, in place and not") {
+TEST_CASE(
+    "bias and activation: pairs of types, shapes, biases, activations and alignments are right, in place and not") {
   MESSAGE("seed " << seed);
   constexpr std::array<std::array<std::int64_t, 3>, 7> shapes = {
       {{1, 1, 1}, {1, 3, 5}, {2, 7, 1}, {3, 1, 2}, {2, 16, 64}, {1, 33, 49}, {2, 5, 1000}}};
@@ -152,7 +168,8 @@ TEST_CASE("bias and activation: pairs of types, shapes, biases, activations and 
 TEST_CASE("bias and activation: configs of the space are right, and empty matrices leave nothing to do") {
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
-    check_sample(on, BiasActivation{.rows = 37, .columns = 211, .element = Dtype::f16}, thread_sanitized ? 1 : 5, random);
+    check_sample(on, BiasActivation{.rows = 37, .columns = 211, .element = Dtype::f16}, thread_sanitized ? 1 : 5,
+                 random);
     check(on, BiasActivation{.rows = 0, .columns = 5});
     check(on, BiasActivation{.rows = 5, .columns = 0});
     check(on, BiasActivation{.batch = 0, .rows = 5, .columns = 5});
@@ -182,7 +199,8 @@ TEST_CASE("im2col: pairs of kernels, strides, types, sizes, paddings and alignme
 TEST_CASE("im2col: configs of the space are exact, and no channels leave nothing to do") {
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
-    check_sample(on, Im2col{.channels = 5, .height = 14, .width = 14, .padding = {1, 1, 1, 1}}, thread_sanitized ? 1 : 5, random);
+    check_sample(on, Im2col{.channels = 5, .height = 14, .width = 14, .padding = {1, 1, 1, 1}},
+                 thread_sanitized ? 1 : 5, random);
     check(on, Im2col{.channels = 0, .height = 14, .width = 14});
   }
 }
@@ -200,7 +218,8 @@ TEST_CASE("64-bit tile and element numbers give what 32-bit ones give") {
       codegen::KernelRequest request = launch.request();
       const std::string narrow = fmt::format("{} = false", trait);
       request.expression.replace(request.expression.find(narrow), narrow.size(), fmt::format("{} = true", trait));
-      launch.set_kernel(on.device->load(on.device->compiler().compile(codegen::make_source(request, on.device->architecture())), 0));
+      launch.set_kernel(
+          on.device->load(on.device->compiler().compile(codegen::make_source(request, on.device->architecture())), 0));
       const tune::Check checked = c.verify([&](Stream stream) { launch.enqueue(*on.device, stream, c.arguments()); });
       CHECK_MESSAGE(checked.wrong.empty(), checked.wrong);
     };

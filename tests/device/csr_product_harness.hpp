@@ -1,5 +1,5 @@
-// Runs a config of an SpMM family that reads A as CSR, on one device: operands at guarded ends of their allocations, output and
-// workspace poisoned.
+// Runs a config of an SpMM family that reads A as CSR, on one device: operands at guarded ends of their allocations,
+// output and workspace poisoned.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -40,7 +40,9 @@ struct SpmmProduct {
     const sparse::Csr& a = host.walked;
     return sparse::statistics(a.rows, a.cols, a.row_offsets, a.column_indices);
   }
-  ops::SpmmQuery query(const device::Device* device) const { return *ops::make_query(problem(), statistics(), {n(), n()}, device); }
+  ops::SpmmQuery query(const device::Device* device) const {
+    return *ops::make_query(problem(), statistics(), {n(), n()}, device);
+  }
 };
 
 inline SpmmProduct make_product(sparse::Csr csr, const Spmm& problem, std::uint64_t seed) {
@@ -51,14 +53,17 @@ inline SpmmProduct make_product(sparse::Csr csr, const Spmm& problem, std::uint6
 class Operand {
  public:
   Operand(device::Device& device, std::span<const std::byte> bytes, int alignment_bytes)
-      : shift_(alignment_bytes < 16 ? alignment_bytes : 0), buffer_(device, static_cast<std::int64_t>(bytes.size()) + shift_) {
+      : shift_(alignment_bytes < 16 ? alignment_bytes : 0),
+        buffer_(device, static_cast<std::int64_t>(bytes.size()) + shift_) {
     if (!bytes.empty()) device.copy_to_device(data(), bytes.data(), static_cast<std::int64_t>(bytes.size()));
   }
   /// Column indices, in 16 bits where they are `narrow`.
   Operand(device::Device& device, bool narrow, const std::vector<std::int32_t>& columns)
-      : Operand(narrow ? Operand(device, std::vector<std::uint16_t>(columns.begin(), columns.end())) : Operand(device, columns)) {}
+      : Operand(narrow ? Operand(device, std::vector<std::uint16_t>(columns.begin(), columns.end()))
+                       : Operand(device, columns)) {}
   template <class T>
-  Operand(device::Device& device, const std::vector<T>& values) : Operand(device, std::as_bytes(std::span(values)), 16) {}
+  Operand(device::Device& device, const std::vector<T>& values)
+      : Operand(device, std::as_bytes(std::span(values)), 16) {}
   Operand(device::Device& device, Dtype type, const std::vector<float>& values, int alignment_bytes)
       : Operand(device, sparse::to_storage(type, values), std::max(alignment_bytes, size_of(type))) {}
   void* data() const { return buffer_.as<char>() + shift_; }
@@ -72,14 +77,17 @@ class Operand {
 class DeviceTopology {
  public:
   DeviceTopology(device::Device& device, const SpmmProduct& c, const ops::TopologyNeeds& needs)
-      : chunk_table_(needs.chunk_items > 0 ? sparse::chunk_starts(c.host.walked.row_offsets, needs.chunk_items) : std::vector<ChunkStart>()),
-        narrow_offsets_(device, c.widen_nonzeros ? std::vector<std::int32_t>() : converted<std::int32_t>(c.host.walked.row_offsets)),
+      : chunk_table_(needs.chunk_items > 0 ? sparse::chunk_starts(c.host.walked.row_offsets, needs.chunk_items)
+                                           : std::vector<ChunkStart>()),
+        narrow_offsets_(device, c.widen_nonzeros ? std::vector<std::int32_t>()
+                                                 : converted<std::int32_t>(c.host.walked.row_offsets)),
         wide_offsets_(device, c.host.walked.row_offsets),
         columns_(device, needs.index == IndexType::u16, c.host.walked.column_indices),
         order_(device, sparse::row_order(c.host.walked.row_offsets)),
         positions_(device, c.host.value_positions),
         chunks_(device, chunk_table_),
-        panel_starts_(device, needs.panel_rows > 0 ? sparse::panel_starts(c.host.walked, needs.panel_rows) : std::vector<std::int32_t>()),
+        panel_starts_(device, needs.panel_rows > 0 ? sparse::panel_starts(c.host.walked, needs.panel_rows)
+                                                   : std::vector<std::int32_t>()),
         slots_(needs.slots.entries > 0 ? sparse::row_slots(c.host.walked, needs.slots) : sparse::HostRowSlots()),
         slot_records_(device, slots_.records),
         slot_columns_(device, needs.index == IndexType::u16, slots_.columns) {
@@ -111,17 +119,20 @@ class DeviceTopology {
 };
 
 /// Loads the kernel of `request`; the emulators of the tests share what is compiled.
-inline std::shared_ptr<const device::Kernel> compiled(device::Device& device, const codegen::KernelRequest& request, std::int64_t shared_bytes) {
+inline std::shared_ptr<const device::Kernel> compiled(device::Device& device, const codegen::KernelRequest& request,
+                                                      std::int64_t shared_bytes) {
   static std::map<std::string, device::Image> images;
   const std::string key = device.architecture() + request.expression;
   auto found = images.find(key);
-  if (found == images.end()) found = images.emplace(key, device.compiler().compile(codegen::make_source(request, device.architecture()))).first;
+  if (found == images.end())
+    found = images.emplace(key, device.compiler().compile(codegen::make_source(request, device.architecture()))).first;
   return device.load(found->second, shared_bytes);
 }
 
 /// C as the device computes it with this config, laid out as it is stored; poison between lines. Fails the test where
 /// anything but C was written.
-inline std::vector<float> run_product(const ops::Family& family, device::Device& device, const SpmmProduct& c, const FieldMap& config) {
+inline std::vector<float> run_product(const ops::Family& family, device::Device& device, const SpmmProduct& c,
+                                      const FieldMap& config) {
   const tune::SpmmHost& host = c.host;
   const ops::SpmmQuery query = c.query(&device);
   const DeviceTopology topology(device, c, family.needs(query, config));
@@ -136,7 +147,8 @@ inline std::vector<float> run_product(const ops::Family& family, device::Device&
   const Dtype element = c.problem().element;
   const Dtype output_type = *c.problem().output;
   const Operand values(device, element, host.values, alignment), dense(device, element, host.dense, alignment);
-  const Operand bias(device, host.bias_type(), host.bias, alignment), residual(device, output_type, host.residual, alignment);
+  const Operand bias(device, host.bias_type(), host.bias, alignment),
+      residual(device, output_type, host.residual, alignment);
   const Operand scale(device, Dtype::f32, {host.scale}, 4);
   const std::vector<unsigned char> poison(static_cast<std::size_t>(family.workspace_bytes(query, config)), 0xff);
   const Operand workspace(device, poison);
@@ -160,7 +172,8 @@ inline std::vector<float> run_product(const ops::Family& family, device::Device&
     device::LaunchShape shape = launch.bind(&call, arguments);
     shape.shared_bytes = code.shared_bytes();
     if (shape.grid.x == 0) continue;
-    device.launch(device.own_stream(), *compiled(device, code.request(), code.shared_bytes()), shape, arguments, launch.argument_bytes());
+    device.launch(device.own_stream(), *compiled(device, code.request(), code.shared_bytes()), shape, arguments,
+                  launch.argument_bytes());
   }
   device.synchronize(device.own_stream());
   const tune::GuardedOutput::Contents contents = output.read();
@@ -170,8 +183,8 @@ inline std::vector<float> run_product(const ops::Family& family, device::Device&
 
 inline std::string described(const SpmmProduct& c) {
   const sparse::Csr& a = c.host.walked;
-  return fmt::format("{} x {}, {} nonzeros, n = {}, leading {} and {}, {}", a.rows, a.cols, a.nonzeros(), c.n(), c.host.dense_shape.leading,
-                     c.host.output_shape.leading, ops::exact_key(c.problem()));
+  return fmt::format("{} x {}, {} nonzeros, n = {}, leading {} and {}, {}", a.rows, a.cols, a.nonzeros(), c.n(),
+                     c.host.dense_shape.leading, c.host.output_shape.leading, ops::exact_key(c.problem()));
 }
 
 /// The norm that the product would have if its terms had random signs: what rounding errors are compared with where few
@@ -180,7 +193,8 @@ inline double typical_norm(const SpmmProduct& c, std::int64_t product, std::span
   tune::SpmmHost magnitudes = c.host;
   magnitudes.problem.epilogue.activation = Activation::none;
   magnitudes.scale = std::fabs(c.host.scale);
-  for (auto* operand : {&magnitudes.values, &magnitudes.dense, &magnitudes.bias, &magnitudes.residual, &magnitudes.output})
+  for (auto* operand :
+       {&magnitudes.values, &magnitudes.dense, &magnitudes.bias, &magnitudes.residual, &magnitudes.output})
     for (float& value : *operand) value = std::isfinite(value) ? std::fabs(value) : 0;
   double squares = 0;
   for (const double sum : magnitudes.reference(product, columns)) squares += sum * sum;
@@ -188,7 +202,8 @@ inline double typical_norm(const SpmmProduct& c, std::int64_t product, std::span
 }
 
 /// Runs and compares every product of the batch with float64.
-inline void check_product(const ops::Family& family, const NamedDevice& on, const SpmmProduct& c, const FieldMap& config) {
+inline void check_product(const ops::Family& family, const NamedDevice& on, const SpmmProduct& c,
+                          const FieldMap& config) {
   INFO(on.name, ": ", family.name(), ", ", described(c), "; ", to_text(config));
   const std::vector<float> output = run_product(family, *on.device, c, config);
   const Dtype type = *c.problem().output;

@@ -10,7 +10,8 @@ namespace vostok::test {
 
 using CsrSubject = Subject<SpmmProduct>;
 
-/// The default config and a random one on random shapes, strides and alignments, problems of `make(random)`. The thread orders take turns.
+/// The default config and a random one on random shapes, strides and alignments, problems of `make(random)`. The thread
+/// orders take turns.
 template <class Make>
 void check_random_products(const CsrSubject& subject, std::uint64_t seed, std::size_t count, Make&& make) {
   MESSAGE("seed " << seed);
@@ -27,22 +28,26 @@ void check_random_products(const CsrSubject& subject, std::uint64_t seed, std::s
   }
 }
 
-/// Every pair of types, layouts, strides, batches, index types, alignments and epilogues; `config_of(on, product, choice, i)` makes the config.
-/// The thread orders take turns. ThreadSanitizer has time for the first `most_sanitized`.
+/// Every pair of types, layouts, strides, batches, index types, alignments and epilogues; `config_of(on, product,
+/// choice, i)` makes the config. The thread orders take turns. ThreadSanitizer has time for the first `most_sanitized`.
 template <class ConfigOf>
-void check_paired_products(const CsrSubject& subject, std::uint64_t seed, std::size_t most_sanitized, ConfigOf&& config_of) {
+void check_paired_products(const CsrSubject& subject, std::uint64_t seed, std::size_t most_sanitized,
+                           ConfigOf&& config_of) {
   MESSAGE("seed " << seed);
   std::vector<PairedProblem> problems = spmm_pairs(seed);
   CHECK(problems.size() >= 30);
   if (thread_sanitized) {
-    MESSAGE("skipped: all but " << most_sanitized << " of " << problems.size() << " problems, which take ThreadSanitizer too long");
+    MESSAGE("skipped: all but " << most_sanitized << " of " << problems.size()
+                                << " problems, which take ThreadSanitizer too long");
     problems.resize(most_sanitized);
   }
   for (std::size_t i = 0; i < problems.size(); ++i)
     for (const NamedDevice& on : devices_of_turn(subject.devices, i)) {
       PairedProblem choice = problems[i];
-      ops::validate(choice.problem, sparse::statistics(choice.csr.rows, choice.csr.cols, choice.csr.row_offsets, choice.csr.column_indices));
-      if (choice.problem.math == Math::strict && subject.family.declines(make_product(choice.csr, choice.problem, seed).query(on.device.get())))
+      ops::validate(choice.problem, sparse::statistics(choice.csr.rows, choice.csr.cols, choice.csr.row_offsets,
+                                                       choice.csr.column_indices));
+      if (choice.problem.math == Math::strict &&
+          subject.family.declines(make_product(choice.csr, choice.problem, seed).query(on.device.get())))
         choice.problem.math = Math::accurate;
       const SpmmProduct c = make_product(choice.csr, choice.problem, seed + i);
       const ops::SpmmQuery query = c.query(on.device.get());
@@ -71,8 +76,16 @@ inline std::vector<SpmmProduct> products_of_nothing(std::uint64_t seed) {
   std::vector<SpmmProduct> products;
   for (const sparse::Csr& csr : matrices)
     for (const bool transposed : {false, true}) {
-      Spmm problem{.n = 5, .batch = 2, .element = Dtype::f16, .sparse_transposed = transposed, .dense_layout = Layout::column_major};
-      problem.epilogue = {.bias = Bias::per_column, .residual = true, .activation = Activation::silu, .scale = Scale::device, .accumulate = true};
+      Spmm problem{.n = 5,
+                   .batch = 2,
+                   .element = Dtype::f16,
+                   .sparse_transposed = transposed,
+                   .dense_layout = Layout::column_major};
+      problem.epilogue = {.bias = Bias::per_column,
+                          .residual = true,
+                          .activation = Activation::silu,
+                          .scale = Scale::device,
+                          .accumulate = true};
       products.push_back(make_product(csr, problem, seed));
     }
   return products;
@@ -86,8 +99,8 @@ inline SpmmProduct three_products(bool transposed, std::uint64_t seed) {
   return make_product(uneven_mask(40, 90, seed), problem, seed);
 }
 
-/// Rows of B that are not finite reach the rows of A that name them, and no others; nor do values reach other rows. Configs of
-/// `config_of(on, product, random, i)`.
+/// Rows of B that are not finite reach the rows of A that name them, and no others; nor do values reach other rows.
+/// Configs of `config_of(on, product, random, i)`.
 template <class ConfigOf>
 void check_leaks(const CsrSubject& subject, std::uint64_t seed, int count, ConfigOf&& config_of) {
   for (const NamedDevice& on : subject.devices) {
@@ -103,7 +116,8 @@ void check_leaks(const CsrSubject& subject, std::uint64_t seed, int count, Confi
   }
 }
 
-/// More products than the grid's second dimension holds are accumulated once each, by configs of `config_of(on, product)`.
+/// More products than the grid's second dimension holds are accumulated once each, by configs of `config_of(on,
+/// product)`.
 template <class ConfigOf>
 void check_many_products(const CsrSubject& subject, std::uint64_t seed, ConfigOf&& config_of) {
   if (thread_sanitized) {

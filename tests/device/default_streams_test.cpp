@@ -1,5 +1,5 @@
-// The legacy stream and each thread's default stream, by their handles: what reads operands behind a stream waits for the work queued there,
-// as PyTorch's users need it, whose default stream is the legacy one.
+// The legacy stream and each thread's default stream, by their handles: what reads operands behind a stream waits for
+// the work queued there, as PyTorch's users need it, whose default stream is the legacy one.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -29,7 +29,8 @@ struct DefaultStream {
   Stream producer;
   Stream given;
 };
-const DefaultStream default_streams[] = {{"legacy", nullptr, legacy_stream}, {"per thread", per_thread_stream, per_thread_stream}};
+const DefaultStream default_streams[] = {{"legacy", nullptr, legacy_stream},
+                                         {"per thread", per_thread_stream, per_thread_stream}};
 
 constexpr int produced_byte = 0x3c;
 const float produced = std::bit_cast<float>(0x3c3c3c3cU);
@@ -48,10 +49,11 @@ class SlowWork {
   device::Buffer memory_;
 };
 
-/// `memory` holds poison, then, behind slow work on the stream, the produced bytes; `consume` is called meanwhile and must see those. Repeated
-/// until the work was seen running when the call began: a machine may pause this thread for longer than that takes.
-void check_consumer(const device::cuda::CudaContext& primary, device::Device& device, const DefaultStream& stream, const device::Buffer& memory,
-                    int byte, const std::function<void()>& consume) {
+/// `memory` holds poison, then, behind slow work on the stream, the produced bytes; `consume` is called meanwhile and
+/// must see those. Repeated until the work was seen running when the call began: a machine may pause this thread for
+/// longer than that takes.
+void check_consumer(const device::cuda::CudaContext& primary, device::Device& device, const DefaultStream& stream,
+                    const device::Buffer& memory, int byte, const std::function<void()>& consume) {
   CAPTURE(stream.name);
   const SlowWork slow(device);
   const device::cuda::OwnedEvent event(primary, device::cuda::event_disable_timing);
@@ -82,7 +84,8 @@ constexpr std::int64_t rows = 512, cols = 64;
 
 std::vector<std::int32_t> one_each() {
   std::vector<std::int32_t> offsets(rows + 1);
-  for (std::int64_t row = 0; row <= rows; ++row) offsets[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(row);
+  for (std::int64_t row = 0; row <= rows; ++row)
+    offsets[static_cast<std::size_t>(row)] = static_cast<std::int32_t>(row);
   return offsets;
 }
 
@@ -125,7 +128,10 @@ TEST_CASE("a topology waits for index arrays that a default stream still fills")
     const device::Buffer linear(device, std::int64_t{sizeof(std::int32_t)} * rows);
     for (const DefaultStream& stream : default_streams)
       check_consumer(primary, device, stream, columns, 0, [&] {
-        const CsrView csr{.rows = rows, .cols = cols, .row_offsets = device_offsets.as<std::int32_t>(), .column_indices = columns.as<std::int32_t>()};
+        const CsrView csr{.rows = rows,
+                          .cols = cols,
+                          .row_offsets = device_offsets.as<std::int32_t>(),
+                          .column_indices = columns.as<std::int32_t>()};
         const Topology topology = context.topology(csr, stream.given);  // invalid_topology where it does not wait
         linear_indices(topology, linear.as<std::int32_t>(), stream.given);
         device.synchronize(stream.given);
@@ -148,7 +154,8 @@ TEST_CASE("packing, tools and execute wait for values that a default stream stil
     const std::vector<float> known(static_cast<std::size_t>(nonzeros), produced);
     const auto reference = sparse::spmm(operands.csr, known, operands.dense, n, n);
     const auto check_product = [&](const void* output) {
-      CHECK(sparse::relative_error(read<float>(device, output, rows * n), n, reference, rows, n) <= operands.tolerance());
+      CHECK(sparse::relative_error(read<float>(device, output, rows * n), n, reference, rows, n) <=
+            operands.tolerance());
     };
     const SpmmPlan persistent = context.plan(Spmm{.n = n, .value_lifetime = ValueLifetime::persistent}, topology);
     const SpmmPlan per_call = context.plan(Spmm{.n = n}, topology);
@@ -181,7 +188,8 @@ TEST_CASE("packing, tools and execute wait for values that a default stream stil
         CHECK(seen == nonzeros);
       });
       check_consumer(primary, device, stream, dense, 0, [&] {
-        CHECK(sparse_above(context, {.data = dense.data(), .rows = rows, .cols = cols}, 0.0F, stream.given).topology.nonzeros() == 0);
+        CHECK(sparse_above(context, {.data = dense.data(), .rows = rows, .cols = cols}, 0.0F, stream.given)
+                  .topology.nonzeros() == 0);
       });
     }
   });

@@ -38,8 +38,8 @@ constexpr std::int64_t offset_bytes = 256;
 /// `grid` replaces the launch's own where it has blocks.
 template <class Bits>
 void check_transpose(const NamedDevice& on, Dtype element, const Shape& shape, device::Dim3 grid = {0, 0, 0}) {
-  INFO(on.name, ": ", shape.rows, " x ", shape.columns, ", leading ", shape.source_leading, " and ", shape.destination_leading, ", batch ",
-       shape.batch, ", ", name(element));
+  INFO(on.name, ": ", shape.rows, " x ", shape.columns, ", leading ", shape.source_leading, " and ",
+       shape.destination_leading, ", batch ", shape.batch, ", ", name(element));
   ops::Launch launch = ops::transpose_launch<Call>(element, [shape](const Call& call) {
     return ops::DenseTransposition{.source = call.operand,
                                    .destination = ops::workspace_at(call.workspace, offset_bytes),
@@ -54,7 +54,8 @@ void check_transpose(const NamedDevice& on, Dtype element, const Shape& shape, d
   load_kernel(*on.device, launch);
 
   // The last row of the last matrix ends with its last element: reading on would meet a guard page.
-  const std::int64_t source_count = shape.batch * shape.source_stride() - shape.source_gap - (shape.source_row() - shape.columns);
+  const std::int64_t source_count =
+      shape.batch * shape.source_stride() - shape.source_gap - (shape.source_row() - shape.columns);
   const auto bytes = [](std::int64_t count) { return count * static_cast<std::int64_t>(sizeof(Bits)); };
   std::vector<Bits> source(static_cast<std::size_t>(source_count));
   sparse::Random random(7);
@@ -79,7 +80,8 @@ void check_transpose(const NamedDevice& on, Dtype element, const Shape& shape, d
       for (std::int64_t j = 0; j < shape.columns; ++j) {
         const std::int64_t to = b * shape.destination_stride() + j * shape.destination_row() + i;
         std::memcpy(expected.data() + offset_bytes + bytes(to),
-                    &source[static_cast<std::size_t>(b * shape.source_stride() + i * shape.source_row() + j)], sizeof(Bits));
+                    &source[static_cast<std::size_t>(b * shape.source_stride() + i * shape.source_row() + j)],
+                    sizeof(Bits));
       }
   on.device->copy_to_host(all.data(), workspace.data(), workspace.bytes());
   CHECK(all == expected);
@@ -87,8 +89,10 @@ void check_transpose(const NamedDevice& on, Dtype element, const Shape& shape, d
 
 }  // namespace
 
-TEST_CASE("a transposed matrix holds every element once and nothing else is written, for any shape, padding and batch") {
-  const std::vector<Shape> shapes = {{1, 1}, {1, 200}, {200, 1}, {64, 64}, {33, 95, 100, 40}, {70, 130, 131, 71, 3}, {5, 7, 9, 6, 4, 3, 11}};
+TEST_CASE(
+    "a transposed matrix holds every element once and nothing else is written, for any shape, padding and batch") {
+  const std::vector<Shape> shapes = {
+      {1, 1}, {1, 200}, {200, 1}, {64, 64}, {33, 95, 100, 40}, {70, 130, 131, 71, 3}, {5, 7, 9, 6, 4, 3, 11}};
   for (const NamedDevice& on : kernel_devices())
     for (const Shape& shape : shapes) {
       check_transpose<std::uint32_t>(on, Dtype::f32, shape);
@@ -96,7 +100,8 @@ TEST_CASE("a transposed matrix holds every element once and nothing else is writ
     }
 }
 
-TEST_CASE("grids of any shape that hold the batch transpose all of it: matrices on y and z, fewer blocks than tiles on x") {
+TEST_CASE(
+    "grids of any shape that hold the batch transpose all of it: matrices on y and z, fewer blocks than tiles on x") {
   for (const NamedDevice& on : kernel_devices())
     for (const device::Dim3 grid : {device::Dim3{9, 2, 2}, device::Dim3{1, 3, 1}, device::Dim3{4, 1, 3}})
       check_transpose<std::uint16_t>(on, Dtype::f16, {.rows = 130, .columns = 70, .batch = 3}, grid);
@@ -109,5 +114,6 @@ TEST_CASE("a transposition's grid stays within the limits, and a matrix without 
   CHECK(batch.z == 2);
   CHECK(ops::dense_transpose::bind({.rows = 0, .columns = 5}, 32, args).x == 0);
   CHECK(ops::dense_transpose::bind({.rows = 5, .columns = 0}, 32, args).x == 0);
-  CHECK(ops::dense_transpose::bind({.rows = std::int64_t{1} << 30, .columns = std::int64_t{1} << 30}, 32, args).x == 0x7fffffffU);
+  CHECK(ops::dense_transpose::bind({.rows = std::int64_t{1} << 30, .columns = std::int64_t{1} << 30}, 32, args).x ==
+        0x7fffffffU);
 }

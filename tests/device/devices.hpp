@@ -30,8 +30,10 @@ inline const std::vector<std::string>& device_names() {
 
 /// A context without a cache on disk.
 inline Context memory_context(const std::string& device) {
-  return Context(Options{
-      .device = device, .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}, .worker = {.first_run = FirstRun::this_process}});
+  return Context(Options{.device = device,
+                         .cache = {.enabled = false},
+                         .log = [](LogLevel, std::string_view) {},
+                         .worker = {.first_run = FirstRun::this_process}});
 }
 
 /// body(context) on each of them.
@@ -45,7 +47,8 @@ void on_every_device(Test&& body) {
 
 inline device::Device& device_of(const Context& context) { return context.state()->session->device(); }
 
-/// What a case's verify is to run of a recorded sequence. That has a stream of its own: the poison that the case queued must lie there first.
+/// What a case's verify is to run of a recorded sequence. That has a stream of its own: the poison that the case queued
+/// must lie there first.
 inline auto replaying(device::Device& device, device::TimedSequence& recorded) {
   return [&device, &recorded](Stream stream) {
     device.synchronize(stream);

@@ -39,7 +39,8 @@ inline const std::vector<Distribution>& ordinary_distributions() {
       {"normal", [](sparse::Random& r) { return static_cast<float>(r.normal()); }},
       {"uniform", [](sparse::Random& r) { return static_cast<float>(2 * r.uniform() - 1); }},
       {"ReLU of normal", [](sparse::Random& r) { return std::max(0.0F, static_cast<float>(r.normal())); }},
-      {"ReLU of which 95 % are zero", [](sparse::Random& r) { return r.uniform() < 0.95 ? 0.0F : std::fabs(static_cast<float>(r.normal())); }},
+      {"ReLU of which 95 % are zero",
+       [](sparse::Random& r) { return r.uniform() < 0.95 ? 0.0F : std::fabs(static_cast<float>(r.normal())); }},
       {"SiLU of normal",
        [](sparse::Random& r) {
          const double x = r.normal();
@@ -55,7 +56,10 @@ inline const std::vector<Distribution>& wide_distributions() {
   static const std::vector<Distribution> list = {
       {"log-uniform over 8 decades", [](sparse::Random& r) { return log_uniform(r, 8); }},
       {"log-uniform over 12 decades", [](sparse::Random& r) { return log_uniform(r, 12); }},
-      {"exp(6 normal)", [](sparse::Random& r) { return sign_of(r) * static_cast<float>(std::exp(6 * std::clamp(r.normal(), -3.0, 3.0))); }},
+      {"exp(6 normal)",
+       [](sparse::Random& r) {
+         return sign_of(r) * static_cast<float>(std::exp(6 * std::clamp(r.normal(), -3.0, 3.0)));
+       }},
       {"one in a hundred is 1e6 times the others",
        [](sparse::Random& r) { return static_cast<float>(r.normal()) * (r.uniform() < 0.01 ? 1e6F : 1.0F); }},
       {"near the smallest normal number", [](sparse::Random& r) { return log_uniform(r, 2) * 1e-18F; }},

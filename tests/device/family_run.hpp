@@ -29,7 +29,10 @@ class RowForms {
     strip_count_ = static_cast<std::int64_t>(table.size());
   }
   ops::TopologyPointers pointers() const {
-    return {.row_offsets = offsets_.data(), .row_order = order_.as<std::int32_t>(), .strips = strips_.as<Strip>(), .strip_count = strip_count_};
+    return {.row_offsets = offsets_.data(),
+            .row_order = order_.as<std::int32_t>(),
+            .strips = strips_.as<Strip>(),
+            .strip_count = strip_count_};
   }
 
  private:
@@ -46,8 +49,8 @@ class RowForms {
 };
 
 /// Compiles and runs a config on a poisoned workspace of the size that the family asks for, and verifies the case.
-inline tune::Check run_family(device::Device& device, const ops::Family& family, const ops::Query& query, const FieldMap& config,
-                              const ops::TopologyPointers& topology, tune::Case& problem) {
+inline tune::Check run_family(device::Device& device, const ops::Family& family, const ops::Query& query,
+                              const FieldMap& config, const ops::TopologyPointers& topology, tune::Case& problem) {
   const device::Buffer workspace(device, family.workspace_bytes(query, config));
   const std::vector<unsigned char> poison(static_cast<std::size_t>(workspace.bytes()), 0xff);
   if (!poison.empty()) device.copy_to_device(workspace.data(), poison.data(), workspace.bytes());

@@ -23,7 +23,8 @@ double distance(const std::vector<Real>& a, const std::vector<double>& b) {
 
 /// d loss / d parameter for each parameter, by central differences of float64 losses.
 inline std::vector<double> finite_differences(std::vector<float>& parameters, const std::function<double()>& loss) {
-  constexpr float step = 1.0F / 1024;  // exact in f32, so that the difference of two parameters is exactly twice the step
+  constexpr float step =
+      1.0F / 1024;  // exact in f32, so that the difference of two parameters is exactly twice the step
   std::vector<double> gradient;
   for (float& parameter : parameters) {
     const float kept = parameter;

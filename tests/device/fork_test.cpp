@@ -49,7 +49,9 @@ void expect_after_fork(const char* name, const std::function<void()>& call) {
 
 }  // namespace
 
-TEST_CASE("in a child of fork execute, plan and topology are after_fork, handles can go, and the parent's results stay right") {
+TEST_CASE(
+    "in a child of fork execute, plan and topology are after_fork, handles can go, and the parent's results stay "
+    "right") {
   on_every_device([](const Context& context) {
     Handles handles(context);
     handles.execute();

@@ -23,8 +23,10 @@ inline const std::vector<std::string>& gpu_names() {
   return names;
 }
 
-/// Whether the emulator is tested, too. VOSTOK_TEST_DEVICES=gpu leaves it out where there is a GPU: checkers of GPU memory have
-/// nothing to find in it.
-inline bool tests_emulator() { return gpu_names().empty() || environment("VOSTOK_TEST_DEVICES").value_or("all") != "gpu"; }
+/// Whether the emulator is tested, too. VOSTOK_TEST_DEVICES=gpu leaves it out where there is a GPU: checkers of GPU
+/// memory have nothing to find in it.
+inline bool tests_emulator() {
+  return gpu_names().empty() || environment("VOSTOK_TEST_DEVICES").value_or("all") != "gpu";
+}
 
 }  // namespace vostok::test

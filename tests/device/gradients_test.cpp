@@ -1,5 +1,5 @@
-// Products, sampled products and softmax composed into networks: their gradients beside float64 finite differences, and a training run
-// beside its dense-masked twin.
+// Products, sampled products and softmax composed into networks: their gradients beside float64 finite differences, and
+// a training run beside its dense-masked twin.
 #include <doctest/doctest.h>
 
 #include "bench/models/classification.hpp"
@@ -42,7 +42,8 @@ TEST_CASE("the gradients of a sparse perceptron agree with float64 finite differ
     std::vector<float> gradient = mlp.forward(first, second, x);
     for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] -= target[i];
     const MlpGradient<float> found = mlp.backward(gradient);
-    // A step of 2^-10 over a piecewise quadratic loss: exact but for the relu's corners, which these seeds do not cross.
+    // A step of 2^-10 over a piecewise quadratic loss: exact but for the relu's corners, which these seeds do not
+    // cross.
     constexpr double tolerance = 2e-5;
     CHECK(distance(found.first.weights, finite_differences(first.weights, loss)) < tolerance);
     CHECK(distance(found.first.bias, finite_differences(first.bias, loss)) < tolerance);
@@ -78,8 +79,8 @@ TEST_CASE("a 90 % sparse perceptron trained with the library reaches the accurac
     }
     const double sparse_accuracy = accuracy(mlp.forward(first, second, held_out.x), held_out);
     const double twin_accuracy = accuracy(twin.forward(widened(held_out.x), samples), held_out);
-    MESSAGE(name << ", seed " << seed << ": " << sparse_accuracy << " sparse, " << twin_accuracy << " dense-masked, " << 1.0 / classes
-                 << " by chance");
+    MESSAGE(name << ", seed " << seed << ": " << sparse_accuracy << " sparse, " << twin_accuracy << " dense-masked, "
+                 << 1.0 / classes << " by chance");
     CHECK(twin_accuracy > 0.8);
     CHECK(sparse_accuracy >= twin_accuracy - 0.01);
   }
@@ -100,7 +101,8 @@ TEST_CASE("a regrown layer keeps its greatest weights, and as many as it loses b
   double greatest_dropped = 0, least_kept = 1e9;
   std::int64_t dropped = 0, grown = 0;
   for (std::size_t i = 0; i < old_places.size(); ++i) {
-    if (old_places[i] != 0 && new_places[i] == 0) ++dropped, greatest_dropped = std::max(greatest_dropped, std::abs(old_weights[i]));
+    if (old_places[i] != 0 && new_places[i] == 0)
+      ++dropped, greatest_dropped = std::max(greatest_dropped, std::abs(old_weights[i]));
     if (old_places[i] != 0 && new_places[i] != 0) least_kept = std::min(least_kept, std::abs(old_weights[i]));
     if (old_places[i] == 0 && new_places[i] != 0) ++grown;
     CHECK(new_weights[i] == (old_places[i] != 0 && new_places[i] != 0 ? old_weights[i] : 0.0));
@@ -108,5 +110,6 @@ TEST_CASE("a regrown layer keeps its greatest weights, and as many as it loses b
   CHECK(dropped == static_cast<std::int64_t>(0.3 * static_cast<double>(before.mask.nonzeros())));
   CHECK(grown == dropped);
   CHECK(greatest_dropped <= least_kept);
-  CHECK(regrown(random_layer(5, 6, 0, seed), 0.5, seed).mask.column_indices == random_layer(5, 6, 0, seed).mask.column_indices);
+  CHECK(regrown(random_layer(5, 6, 0, seed), 0.5, seed).mask.column_indices ==
+        random_layer(5, 6, 0, seed).mask.column_indices);
 }

@@ -37,7 +37,9 @@ TEST_CASE("an empty batch is nothing to do in every operation") {
     const Topology topology = context.topology(some().view());
     idle(context, Spmm{.n = 8, .batch = 0}, topology);
     idle(context, Spmm{.n = 8, .batch = 0, .values_per_batch = true, .sparse_transposed = true}, topology);
-    idle(context, Spmm{.n = 8, .batch = 0, .epilogue = {.bias = Bias::per_row, .residual = true, .scale = Scale::device}}, topology);
+    idle(context,
+         Spmm{.n = 8, .batch = 0, .epilogue = {.bias = Bias::per_row, .residual = true, .scale = Scale::device}},
+         topology);
     idle(context, Spmm{.n_values = {8, 16}, .batch = 0}, topology);
     idle(context, Sddmm{.n = 8, .batch = 0, .multiply = true}, topology);
     idle(context, Softmax{.batch = 0}, topology);
@@ -65,7 +67,8 @@ TEST_CASE("n = 0 is nothing to do, also at a call of a plan for several n") {
     const SpmmPlan several = context.plan(Spmm{.n_values = {0, 4, 8}}, topology);
     several.execute(nullptr, {.n = 0});
     several.execute(nullptr, {});
-    CHECK(test::code_of([&] { several.execute(nullptr, {.n = 1}); }) == ErrorCode::invalid_argument);  // .values is null
+    CHECK(test::code_of([&] { several.execute(nullptr, {.n = 1}); }) ==
+          ErrorCode::invalid_argument);  // .values is null
   });
 }
 
@@ -90,7 +93,8 @@ TEST_CASE("what has no elements is nothing to do, whichever size is zero") {
 TEST_CASE("attention without sizes gives every key the same weight, and its scale is one") {
   on_every_device([](const Context& context) {
     const sparse::Csr csr{.rows = 2, .cols = 3, .row_offsets = {0, 2, 3}, .column_indices = {0, 2, 1}};
-    const AttentionPlan plan = context.plan(SparseAttention{.n = 0, .value_size = 1, .alignment_bytes = 4}, context.topology(csr.view()));
+    const AttentionPlan plan =
+        context.plan(SparseAttention{.n = 0, .value_size = 1, .alignment_bytes = 4}, context.topology(csr.view()));
     const test::Floats value(test::device_of(context), {1.0F, 5.0F, 3.0F});
     const test::Floats output(test::device_of(context), std::vector<float>(2, NAN));
     const Workspace workspace = plan.make_workspace();

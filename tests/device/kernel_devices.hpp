@@ -44,7 +44,8 @@ inline const std::vector<NamedDevice>& kernel_devices() {
     if (thread_sanitized) return list;
     emulator("emulator, forward order", {.kind = Order::Kind::forward}, Guard::start);
     emulator("emulator, reverse order", {.kind = Order::Kind::reverse}, Guard::end);
-    for (const std::string& name : gpu_names()) list.push_back({name, device::open_cuda(std::stoi(name.substr(name.find(':') + 1)), {})});
+    for (const std::string& name : gpu_names())
+      list.push_back({name, device::open_cuda(std::stoi(name.substr(name.find(':') + 1)), {})});
     return list;
   }();
   return devices;
@@ -55,7 +56,9 @@ inline std::vector<NamedDevice> hoppers_of(const ops::Family& family) {
   std::vector<NamedDevice> found;
   for (const NamedDevice& on : kernel_devices())
     if (family.runs_on(on.device->architecture())) found.push_back(on);
-  if (found.empty()) std::printf("%s skipped: there is no GPU of sm_90, and the emulator has no wgmma\n", std::string(family.name()).c_str());
+  if (found.empty())
+    std::printf("%s skipped: there is no GPU of sm_90, and the emulator has no wgmma\n",
+                std::string(family.name()).c_str());
   return found;
 }
 
@@ -69,7 +72,8 @@ inline std::vector<NamedDevice> devices_of(const ops::Family& family) {
   return found;
 }
 
-/// The emulator's thread orders together, and each GPU alone: what is tried once in a group is tried on every kind of device.
+/// The emulator's thread orders together, and each GPU alone: what is tried once in a group is tried on every kind of
+/// device.
 inline std::vector<std::vector<NamedDevice>> device_groups(const std::vector<NamedDevice>& devices) {
   std::vector<std::vector<NamedDevice>> groups;
   for (const NamedDevice& on : devices) {

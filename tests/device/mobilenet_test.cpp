@@ -1,4 +1,5 @@
-// The blocks of a trained, pruned MobileNetV1: depthwise convolution, bias, ReLU, then a sparse 1x1 convolution, bias, ReLU.
+// The blocks of a trained, pruned MobileNetV1: depthwise convolution, bias, ReLU, then a sparse 1x1 convolution, bias,
+// ReLU.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -57,7 +58,8 @@ DepthwiseConvolution depthwise_of(const Block& block) {
           .activation = Activation::relu};
 }
 
-std::vector<float> reference_depthwise(const Block& block, const DepthwiseConvolution& of, const std::vector<float>& input) {
+std::vector<float> reference_depthwise(const Block& block, const DepthwiseConvolution& of,
+                                       const std::vector<float>& input) {
   std::vector<float> output;
   for (std::int64_t c = 0; c < of.channels; ++c)
     for (std::int64_t y = 0; y < of.output_height(); ++y)
@@ -92,7 +94,8 @@ TEST_CASE("every block of a trained MobileNetV1 agrees with float64") {
   if (!sparse::testing::find_data(data)) return;
   MESSAGE("seed " << seed);
   const int blocks = test::thread_sanitized ? 2 : 12;
-  if (test::thread_sanitized) MESSAGE("skipped: 10 of 12 blocks, which take ThreadSanitizer many minutes, the other builds run them");
+  if (test::thread_sanitized)
+    MESSAGE("skipped: 10 of 12 blocks, which take ThreadSanitizer many minutes, the other builds run them");
   for (const std::string& name : test::device_names()) {
     const Context context = test::memory_context(name);
     device::Device& device = test::device_of(context);
@@ -102,21 +105,28 @@ TEST_CASE("every block of a trained MobileNetV1 agrees with float64") {
       const Block block = read_block(data / "mobilenetv1", number);
       const DepthwiseConvolution depthwise = depthwise_of(block);
       const std::int64_t pixels = depthwise.output_height() * depthwise.output_width();
-      const std::vector<float> x = sparse::normal_values(block.channels() * image * image, seed + static_cast<std::uint64_t>(number));
+      const std::vector<float> x =
+          sparse::normal_values(block.channels() * image * image, seed + static_cast<std::uint64_t>(number));
       const Floats input(device, x), filters(device, block.filters), filter_bias(device, block.filter_bias);
       const Floats values(device, block.contraction_values), bias(device, block.contraction_bias);
       const Floats middle(device, std::vector<float>(static_cast<std::size_t>(block.channels() * pixels), NAN));
       const Floats output(device, std::vector<float>(static_cast<std::size_t>(block.contraction.rows * pixels), NAN));
 
       const DepthwisePlan first = context.plan(depthwise);
-      const SpmmPlan second = context.plan(Spmm{.n = pixels, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}},
-                                           context.topology(block.contraction.view()));
+      const SpmmPlan second =
+          context.plan(Spmm{.n = pixels, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}},
+                       context.topology(block.contraction.view()));
       const Workspace first_workspace = first.make_workspace(), second_workspace = second.make_workspace();
-      first.execute(
-          nullptr,
-          {.input = input.data(), .filters = filters.data(), .bias = filter_bias.data(), .output = middle.data(), .workspace = first_workspace});
-      second.execute(nullptr,
-                     {.values = values.data(), .dense = middle.data(), .output = output.data(), .bias = bias.data(), .workspace = second_workspace});
+      first.execute(nullptr, {.input = input.data(),
+                              .filters = filters.data(),
+                              .bias = filter_bias.data(),
+                              .output = middle.data(),
+                              .workspace = first_workspace});
+      second.execute(nullptr, {.values = values.data(),
+                               .dense = middle.data(),
+                               .output = output.data(),
+                               .bias = bias.data(),
+                               .workspace = second_workspace});
       device.synchronize(nullptr);
       const std::vector<double> wanted = reference_contraction(block, reference_depthwise(block, depthwise, x), pixels);
       CHECK(sparse::relative_error(output.read(), pixels, wanted, block.contraction.rows, pixels) < 1e-6);

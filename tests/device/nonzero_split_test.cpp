@@ -1,5 +1,5 @@
-// nonzero_split against float64, on the emulator in several thread orders and on every GPU: every field in every value, random
-// configs and shapes, rows and chunks in every position to each other, and what must not leak.
+// nonzero_split against float64, on the emulator in several thread orders and on every GPU: every field in every value,
+// random configs and shapes, rows and chunks in every position to each other, and what must not leak.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -44,8 +44,10 @@ const CsrSubject& subject() {
       .family = family(),
       .devices = kernel_devices(),
       .values = field_values(),
-      .run = [](const NamedDevice& on, const SpmmProduct& c, const FieldMap& config) { return run_product(family(), *on.device, c, config); },
-      .check = [](const NamedDevice& on, const SpmmProduct& c, const FieldMap& config) { check_product(family(), on, c, config); }};
+      .run = [](const NamedDevice& on, const SpmmProduct& c,
+                const FieldMap& config) { return run_product(family(), *on.device, c, config); },
+      .check = [](const NamedDevice& on, const SpmmProduct& c,
+                  const FieldMap& config) { check_product(family(), on, c, config); }};
   return made;
 }
 
@@ -60,7 +62,9 @@ FieldMap with_chunks(const ops::SpmmQuery& query, FieldMap config, int chunk_ite
   return config;
 }
 
-FieldMap with_chunks(const ops::SpmmQuery& query, int chunk_items) { return with_chunks(query, family().default_config(query), chunk_items); }
+FieldMap with_chunks(const ops::SpmmQuery& query, int chunk_items) {
+  return with_chunks(query, family().default_config(query), chunk_items);
+}
 
 /// A structure whose rows have these lengths.
 sparse::Csr with_lengths(const std::vector<std::int64_t>& lengths, std::int64_t cols, std::uint64_t of_seed) {
@@ -68,7 +72,8 @@ sparse::Csr with_lengths(const std::vector<std::int64_t>& lengths, std::int64_t 
   sparse::Csr csr{.rows = static_cast<std::int64_t>(lengths.size()), .cols = cols};
   for (const std::int64_t length : lengths) {
     csr.row_offsets.push_back(csr.row_offsets.back() + length);
-    for (std::int64_t i = 0; i < length; ++i) csr.column_indices.push_back(static_cast<std::int32_t>(random.below(cols)));
+    for (std::int64_t i = 0; i < length; ++i)
+      csr.column_indices.push_back(static_cast<std::int32_t>(random.below(cols)));
   }
   return csr;
 }
@@ -85,17 +90,18 @@ const std::vector<Shape>& shapes() {
     mostly_empty[0] = mostly_empty[90] = mostly_empty[199] = 3;
     std::vector<std::int64_t> stairs(40);
     std::iota(stairs.begin(), stairs.end(), std::int64_t{0});
-    return std::vector<Shape>{{"one row with everything", {3000}},
-                              {"one row of one", {1}},
-                              {"rows that fill chunks with their ends", {7, 7, 7, 7}},
-                              {"rows whose last nonzero fills a chunk, their ends in the next", {8, 7, 16, 15, 24}},
-                              {"empty rows at the borders of chunks", {7, 0, 6, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 7}},
-                              {"empty rows before, between and behind long ones", {0, 0, 0, 40, 0, 40, 0, 0}},
-                              {"long rows, each begun and ended within a chunk's length of another", {9, 8, 17, 30, 8, 9, 100, 8}},
-                              {"no nonzeros", {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
-                              {"nearly only empty rows", mostly_empty},
-                              {"every length modulo a chunk", stairs},
-                              {"a row over many blocks among short ones", {1, 2, 900, 3, 0, 1}}};
+    return std::vector<Shape>{
+        {"one row with everything", {3000}},
+        {"one row of one", {1}},
+        {"rows that fill chunks with their ends", {7, 7, 7, 7}},
+        {"rows whose last nonzero fills a chunk, their ends in the next", {8, 7, 16, 15, 24}},
+        {"empty rows at the borders of chunks", {7, 0, 6, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 7}},
+        {"empty rows before, between and behind long ones", {0, 0, 0, 40, 0, 40, 0, 0}},
+        {"long rows, each begun and ended within a chunk's length of another", {9, 8, 17, 30, 8, 9, 100, 8}},
+        {"no nonzeros", {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
+        {"nearly only empty rows", mostly_empty},
+        {"every length modulo a chunk", stairs},
+        {"a row over many blocks among short ones", {1, 2, 900, 3, 0, 1}}};
   }();
   return list;
 }
@@ -118,17 +124,23 @@ TEST_CASE("nonzero_split: configs of the space are right on a graph-like matrix"
   const SpmmProduct c = make_product(sparse::power_law(300, 500, 6000, 1.0, seed), problem, seed);
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
-    for (int i = 0; i < (thread_sanitized ? 2 : 8); ++i) check_product(family(), on, c, subject().space_config(on, c, random));
+    for (int i = 0; i < (thread_sanitized ? 2 : 8); ++i)
+      check_product(family(), on, c, subject().space_config(on, c, random));
   }
 }
 
 TEST_CASE("nonzero_split: rows in every position to chunks and blocks are right, the epilogue applied once to each") {
-  const Epilogue everything{.bias = Bias::per_row, .residual = true, .activation = Activation::silu, .scale = Scale::host, .accumulate = true};
+  const Epilogue everything{.bias = Bias::per_row,
+                            .residual = true,
+                            .activation = Activation::silu,
+                            .scale = Scale::host,
+                            .accumulate = true};
   for (const NamedDevice& on : kernel_devices())
     for (const Shape& shape : shapes())
       for (const std::int64_t n : {1, 5, 64}) {
         INFO(std::string(shape.what));
-        const SpmmProduct c = make_product(with_lengths(shape.lengths, 50, seed), {.n = n, .epilogue = everything}, seed);
+        const SpmmProduct c =
+            make_product(with_lengths(shape.lengths, 50, seed), {.n = n, .epilogue = everything}, seed);
         const ops::SpmmQuery query = c.query(on.device.get());
         check_product(family(), on, c, family().default_config(query));
         for (const int chunk_items : {1, 8})
@@ -150,16 +162,20 @@ TEST_CASE("nonzero_split: random row lengths are right with chunks of every smal
   }
 }
 
-TEST_CASE("nonzero_split: every pair of types, layouts, strides, batches, index types, alignments and epilogues is right, rows cut") {
-  check_paired_products(subject(), seed, 6, [](const ops::SpmmQuery& query, const PairedProblem& choice, std::size_t i) {
-    const FieldMap config = prepared_as(family(), query, choice);
-    return i % 3 == 0 ? config : with_chunks(query, config, 9);
-  });
+TEST_CASE(
+    "nonzero_split: every pair of types, layouts, strides, batches, index types, alignments and epilogues is right, "
+    "rows cut") {
+  check_paired_products(subject(), seed, 6,
+                        [](const ops::SpmmQuery& query, const PairedProblem& choice, std::size_t i) {
+                          const FieldMap config = prepared_as(family(), query, choice);
+                          return i % 3 == 0 ? config : with_chunks(query, config, 9);
+                        });
 }
 
 TEST_CASE("nonzero_split: sizes of zero give what the epilogue makes of nothing") {
   for (const NamedDevice& on : kernel_devices())
-    for (const SpmmProduct& c : products_of_nothing(seed)) check_product(family(), on, c, subject().default_config(on, c));
+    for (const SpmmProduct& c : products_of_nothing(seed))
+      check_product(family(), on, c, subject().default_config(on, c));
 }
 
 TEST_CASE("nonzero_split: 64-bit offsets into B give the same bits as 32-bit ones") {
@@ -172,7 +188,8 @@ TEST_CASE("nonzero_split: 64-bit offsets into B give the same bits as 32-bit one
   }
 }
 
-TEST_CASE("nonzero_split: the same config gives the same bits in every thread order, also where rows are cut over blocks") {
+TEST_CASE(
+    "nonzero_split: the same config gives the same bits in every thread order, also where rows are cut over blocks") {
   const SpmmProduct c = make_product(with_lengths({900, 2, 0, 70, 300, 1}, 300, seed), {.n = 36}, seed);
   check_every_order(subject(), c, with_chunks(c.query(kernel_devices().front().device.get()), 16));
 }

@@ -1,6 +1,6 @@
-// Calls that follow each other on a stream without a wait between, each reading what the one before wrote: where kernels start while the one
-// before still runs (programmatic dependent launch) none may look too early, or write too early. On GPUs alone: the emulator runs
-// one kernel after the other.
+// Calls that follow each other on a stream without a wait between, each reading what the one before wrote: where
+// kernels start while the one before still runs (programmatic dependent launch) none may look too early, or write too
+// early. On GPUs alone: the emulator runs one kernel after the other.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -33,7 +33,8 @@ void on_every_gpu(Test&& body) {
 /// Bytes in device memory.
 class Bytes {
  public:
-  Bytes(device::Device& device, std::vector<std::byte> bytes) : device_(&device), initial_(std::move(bytes)), buffer_(device, std::ssize(initial_)) {
+  Bytes(device::Device& device, std::vector<std::byte> bytes)
+      : device_(&device), initial_(std::move(bytes)), buffer_(device, std::ssize(initial_)) {
     reset();
   }
   void reset() { device_->copy_to_device(buffer_.data(), initial_.data(), buffer_.bytes()); }
@@ -60,8 +61,8 @@ std::vector<std::byte> numbers(Dtype element, std::int64_t count, double length,
 constexpr int calls = 60;
 
 /// What `calls` of execute(i) leave in `last`: queued without a wait, and with one after each. They are the same.
-void check_same(device::Device& device, const std::vector<Bytes*>& outputs, const Bytes& last, const std::function<void(int)>& overlapped,
-                const std::function<void(int)>& apart) {
+void check_same(device::Device& device, const std::vector<Bytes*>& outputs, const Bytes& last,
+                const std::function<void(int)>& overlapped, const std::function<void(int)>& apart) {
   const auto result = [&](const std::function<void(int)>& execute, bool waits) {
     for (Bytes* output : outputs) output->reset();
     device.synchronize(device.own_stream());
@@ -76,12 +77,14 @@ void check_same(device::Device& device, const std::vector<Bytes*>& outputs, cons
 }
 
 /// A, of two sets of values in turn, times what the call before made of it.
-void check_products(const Context& context, const Topology& topology, const Spmm& problem, std::string_view family_name) {
+void check_products(const Context& context, const Topology& topology, const Spmm& problem,
+                    std::string_view family_name) {
   const std::string family(family_name);
   device::Device& device = device_of(context);
   const TopologyStatistics& statistics = topology.statistics();
   const SpmmPlan plan = context.plan(problem, topology, {.effort = Effort::heuristic, .family = family});
-  const SpmmPlan apart = context.plan(problem, topology, {.effort = Effort::heuristic, .family = family, .overlap_calls = false});
+  const SpmmPlan apart =
+      context.plan(problem, topology, {.effort = Effort::heuristic, .family = family, .overlap_calls = false});
   const Bytes first_values(device, numbers(problem.element, statistics.nonzeros, statistics.mean_row, seed));
   const Bytes second_values(device, numbers(problem.element, statistics.nonzeros, statistics.mean_row, seed + 1));
   std::array<Bytes, 2> operands = {Bytes(device, numbers(problem.element, statistics.cols * problem.n, 1, seed + 2)),
@@ -96,7 +99,9 @@ void check_products(const Context& context, const Topology& topology, const Spmm
     else call.values = (i / 2 % 2 == 0 ? first_values : second_values).data();
     with.execute(device.own_stream(), call);
   };
-  check_same(device, {&operands[0], &operands[1]}, operands[calls % 2], [&](int i) { execute(plan, i); }, [&](int i) { execute(apart, i); });
+  check_same(
+      device, {&operands[0], &operands[1]}, operands[calls % 2], [&](int i) { execute(plan, i); },
+      [&](int i) { execute(apart, i); });
 }
 
 }  // namespace
@@ -138,17 +143,23 @@ TEST_CASE("attention whose queries are what the call before gave is what it is o
       CAPTURE(name(element));
       const SparseAttention problem{.n = n, .element = element};
       const AttentionPlan plan = context.plan(problem, topology, {.effort = Effort::heuristic});
-      const AttentionPlan apart = context.plan(problem, topology, {.effort = Effort::heuristic, .overlap_calls = false});
+      const AttentionPlan apart =
+          context.plan(problem, topology, {.effort = Effort::heuristic, .overlap_calls = false});
       const Bytes key(device, numbers(element, size * n, 1, seed + 1));
       const Bytes value(device, numbers(element, size * n, 1, seed + 2));
-      std::array<Bytes, 2> turns = {Bytes(device, numbers(element, size * n, 1, seed + 3)), Bytes(device, numbers(element, size * n, 1, seed + 4))};
+      std::array<Bytes, 2> turns = {Bytes(device, numbers(element, size * n, 1, seed + 3)),
+                                    Bytes(device, numbers(element, size * n, 1, seed + 4))};
       const Workspace workspace = plan.make_workspace();
       const auto execute = [&](const AttentionPlan& with, int i) {
-        with.execute(
-            device.own_stream(),
-            {.query = turns[i % 2].data(), .key = key.data(), .value = value.data(), .output = turns[1 - i % 2].data(), .workspace = workspace});
+        with.execute(device.own_stream(), {.query = turns[i % 2].data(),
+                                           .key = key.data(),
+                                           .value = value.data(),
+                                           .output = turns[1 - i % 2].data(),
+                                           .workspace = workspace});
       };
-      check_same(device, {&turns[0], &turns[1]}, turns[calls % 2], [&](int i) { execute(plan, i); }, [&](int i) { execute(apart, i); });
+      check_same(
+          device, {&turns[0], &turns[1]}, turns[calls % 2], [&](int i) { execute(plan, i); },
+          [&](int i) { execute(apart, i); });
     }
   });
 }

@@ -1,4 +1,5 @@
-// Packed values that stand alone: loaded without a topology, with what is needed of it alone, and in the caller's own device memory.
+// Packed values that stand alone: loaded without a topology, with what is needed of it alone, and in the caller's own
+// device memory.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -60,7 +61,8 @@ struct Packed {
 
   /// Multiplies values of their own topology, by a plan that is made for them; the output is compared with float64.
   void check(const Context& context, const PackedValues& packed) {
-    const SpmmPlan reading = context.plan(plan.problem(), packed.topology(), {.effort = Effort::heuristic, .packed_format = packed.format()});
+    const SpmmPlan reading = context.plan(plan.problem(), packed.topology(),
+                                          {.effort = Effort::heuristic, .packed_format = packed.format()});
     CHECK(reading.packed_format() == packed.format());
     const Workspace workspace = reading.make_workspace();
     operands.set_workspace(workspace);
@@ -72,17 +74,22 @@ struct Packed {
 
 /// What was saved, in device memory that belongs to a test.
 struct DeviceBytes {
-  DeviceBytes(const Context& context, std::span<const std::byte> bytes) : buffer(test::device_of(context), static_cast<std::int64_t>(bytes.size())) {
+  DeviceBytes(const Context& context, std::span<const std::byte> bytes)
+      : buffer(test::device_of(context), static_cast<std::int64_t>(bytes.size())) {
     test::device_of(context).copy_to_device(buffer.data(), bytes.data(), buffer.bytes());
   }
-  PackedMemory memory(std::int64_t from = 0) const { return {.data = buffer.as<std::byte>() + from, .bytes = buffer.bytes() - from}; }
+  PackedMemory memory(std::int64_t from = 0) const {
+    return {.data = buffer.as<std::byte>() + from, .bytes = buffer.bytes() - from};
+  }
 
   device::Buffer buffer;
 };
 
 }  // namespace
 
-TEST_CASE("packed values that were saved are loaded without a topology and multiply, whatever is kept of the one that is made") {
+TEST_CASE(
+    "packed values that were saved are loaded without a topology and multiply, whatever is kept of the one that is "
+    "made") {
   INFO("seed " << seed);
   on_every_device([](const Context& context) {
     for (const Packing& packing : packings()) {
@@ -116,11 +123,12 @@ TEST_CASE("of a topology that only executes small lists are left in device memor
       const Packed packed(context, packing, sparse::uniform(512, 1024, 0.5, seed));
       const PackedValues loaded = context.load_packed(packed.values.save(), {.keep = Keep::execution});
       const std::int64_t elements = packed.csr.rows * packed.csr.cols, bytes = loaded.topology().device_bytes();
-      // Two offsets for each strip of 1,024 elements; of runs the gaps between nonzeros, half a byte or a byte each, which no other list has.
+      // Two offsets for each strip of 1,024 elements; of runs the gaps between nonzeros, half a byte or a byte each,
+      // which no other list has.
       if (loaded.format().starts_with("strip")) CHECK(bytes <= 8 * elements / 1024 + 1024);
       if (loaded.format().starts_with("runs")) CHECK(bytes < packed.csr.nonzeros() * 5 / 4);
-      MESSAGE(loaded.format() << ": " << bytes << " bytes beside " << loaded.bytes() << " of values, where CSR and forms take "
-                              << packed.topology.device_bytes());
+      MESSAGE(loaded.format() << ": " << bytes << " bytes beside " << loaded.bytes()
+                              << " of values, where CSR and forms take " << packed.topology.device_bytes());
     }
   });
 }
@@ -137,7 +145,8 @@ TEST_CASE("a topology that gave back what packing reads executes, and refuses to
       {
         Spmm per_call = packing.problem;
         per_call.value_lifetime = ValueLifetime::per_call;
-        const SpmmPlan plan = context.plan(per_call, packed.topology, {.effort = Effort::heuristic, .family = packing.family});
+        const SpmmPlan plan =
+            context.plan(per_call, packed.topology, {.effort = Effort::heuristic, .family = packing.family});
         CHECK(code_of([&] { packed.topology.release_packing(); }, &message) == ErrorCode::invalid_argument);
         CHECK_MESSAGE(contains(message, "read it"), message);
       }
@@ -156,7 +165,9 @@ TEST_CASE("a topology that gave back what packing reads executes, and refuses to
   });
 }
 
-TEST_CASE("values are packed into the caller's memory and are read in place, also once adopted with the head that was saved") {
+TEST_CASE(
+    "values are packed into the caller's memory and are read in place, also once adopted with the head that was "
+    "saved") {
   INFO("seed " << seed);
   on_every_device([](const Context& context) {
     for (const Packing& packing : packings()) {
@@ -164,10 +175,12 @@ TEST_CASE("values are packed into the caller's memory and are read in place, als
       Packed packed(context, packing);
       const std::vector<std::byte> saved = packed.values.save(), head = packed.values.save_head();
       REQUIRE(head.size() % 256 == 0);
-      REQUIRE(static_cast<std::int64_t>(head.size()) + packed.values.bytes() == static_cast<std::int64_t>(saved.size()));
+      REQUIRE(static_cast<std::int64_t>(head.size()) + packed.values.bytes() ==
+              static_cast<std::int64_t>(saved.size()));
       CHECK(std::equal(head.begin(), head.end(), saved.begin()));
 
-      const DeviceBytes own(context, std::vector<std::byte>(static_cast<std::size_t>(packed.plan.packed_bytes()), std::byte{0x5a}));
+      const DeviceBytes own(
+          context, std::vector<std::byte>(static_cast<std::size_t>(packed.plan.packed_bytes()), std::byte{0x5a}));
       const PackedValues into = packed.plan.pack_into(nullptr, packed.operands.values(), own.memory());
       CHECK(into.memory() == own.buffer.data());
       CHECK(into.bytes() == packed.plan.packed_bytes());
@@ -177,7 +190,8 @@ TEST_CASE("values are packed into the caller's memory and are read in place, als
       const PackedValues adopted = context.adopt_packed(head, own.memory(), {.keep = Keep::execution});
       CHECK(adopted.memory() == own.buffer.data());
       packed.check(context, adopted);
-      CHECK(context.adopt_packed(head, own.memory(), {.topology = packed.topology}).topology().state() == packed.topology.state());
+      CHECK(context.adopt_packed(head, own.memory(), {.topology = packed.topology}).topology().state() ==
+            packed.topology.state());
 
       const DeviceBytes whole(context, saved);
       const PackedValues in_one = context.adopt_packed(whole.memory(), {.keep = Keep::execution});
@@ -217,8 +231,9 @@ TEST_CASE("memory that packed values cannot lie in is refused, saying what it la
     const DeviceBytes own(context, room);
     const auto refused = [&](ErrorCode code, const char* part, const PackedMemory& memory) {
       std::string message;
-      for (const std::function<void()>& call : {std::function<void()>([&] { packed.plan.pack_into(nullptr, packed.operands.values(), memory); }),
-                                                std::function<void()>([&] { context.adopt_packed(head, memory); })}) {
+      for (const std::function<void()>& call :
+           {std::function<void()>([&] { packed.plan.pack_into(nullptr, packed.operands.values(), memory); }),
+            std::function<void()>([&] { context.adopt_packed(head, memory); })}) {
         CHECK(code_of(call, &message) == code);
         CHECK_MESSAGE(contains(message, part), message);
       }
@@ -228,7 +243,8 @@ TEST_CASE("memory that packed values cannot lie in is refused, saying what it la
     refused(ErrorCode::invalid_argument, "are needed", {.data = own.buffer.data(), .bytes = packed.values.bytes() - 1});
     refused(ErrorCode::invalid_argument, "are needed", {.data = own.buffer.data(), .bytes = -1});
     void* const on_host = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(room.data()) + 255) / 256 * 256);
-    if (context.device().gpu) refused(ErrorCode::invalid_argument, "lies on the host", {.data = on_host, .bytes = packed.values.bytes()});
+    if (context.device().gpu)
+      refused(ErrorCode::invalid_argument, "lies on the host", {.data = on_host, .bytes = packed.values.bytes()});
 
     std::string message;
     CHECK(code_of([&] { context.adopt_packed(whole.memory(64)); }, &message) == ErrorCode::misaligned_pointer);
@@ -256,7 +272,8 @@ TEST_CASE("adopted bytes of unknown origin are compared with the topology's stru
     values[0] ^= std::byte{1};  // the first lane's mask
     // A head with a right digest of wrong values: memory that holds them is adopted by nobody who compares.
     const DeviceBytes own(context, values);
-    const PackedValues foreign = plan::empty_packed(packed.topology, packed.values.state()->kind, std::make_unique<PackedMemory>(own.memory()).get());
+    const PackedValues foreign = plan::empty_packed(packed.topology, packed.values.state()->kind,
+                                                    std::make_unique<PackedMemory>(own.memory()).get());
     const std::vector<std::byte> head = foreign.save_head();
     std::string message;
     for (const LoadOptions& options : {LoadOptions{}, LoadOptions{.topology = packed.topology}}) {
@@ -264,8 +281,10 @@ TEST_CASE("adopted bytes of unknown origin are compared with the topology's stru
       CHECK_MESSAGE(contains(message, "places values where the topology has none"), message);
     }
     const Topology other = context.topology(sparse::uniform(96, 160, 0.6, seed + 1).view());
-    CHECK(code_of([&] { context.adopt_packed(packed.values.save_head(), own.memory(), {.topology = other}); }) == ErrorCode::io_failure);
-    CHECK(code_of([&] { context.load_packed(packed.values.save(), {.topology = other}); }) == ErrorCode::format_mismatch);
+    CHECK(code_of([&] { context.adopt_packed(packed.values.save_head(), own.memory(), {.topology = other}); }) ==
+          ErrorCode::io_failure);
+    CHECK(code_of([&] { context.load_packed(packed.values.save(), {.topology = other}); }) ==
+          ErrorCode::format_mismatch);
   });
 }
 
@@ -274,10 +293,12 @@ TEST_CASE("a plan reads the format that it is asked for, or says why it cannot")
     const Topology topology = context.topology(mask().view());
     const Spmm problem{.n = 16, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
     for (const char* format : {"csr/f16", "strip16x64/pair/f16x1", "strip16x64/2:4/f16"})
-      CHECK(context.plan(problem, topology, {.effort = Effort::heuristic, .packed_format = format}).packed_format() == format);
+      CHECK(context.plan(problem, topology, {.effort = Effort::heuristic, .packed_format = format}).packed_format() ==
+            format);
     const auto refused = [&](ErrorCode code, const Spmm& of, const char* format) {
       std::string message;
-      CHECK(code_of([&] { context.plan(of, topology, {.effort = Effort::heuristic, .packed_format = format}); }, &message) == code);
+      CHECK(code_of([&] { context.plan(of, topology, {.effort = Effort::heuristic, .packed_format = format}); },
+                    &message) == code);
       CHECK_MESSAGE(contains(message, "packed_format"), message);
     };
     refused(ErrorCode::invalid_argument, problem, "strip");

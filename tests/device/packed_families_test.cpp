@@ -1,4 +1,5 @@
-// Every family of SpMM that takes values either way: packed once they give the bits that packed or read at every call they give.
+// Every family of SpMM that takes values either way: packed once they give the bits that packed or read at every call
+// they give.
 #include <doctest/doctest.h>
 
 #include "device/family_run.hpp"
@@ -15,28 +16,31 @@ constexpr std::uint64_t seed = 71;
 
 /// Problems whose C is stored without gaps.
 std::vector<Spmm> problems() {
-  std::vector<Spmm> list = {{.n = 24},
-                            {.n = 24, .math = Math::tf32},
-                            {.n = 9, .element = Dtype::f16, .output = Dtype::f32},
-                            {.n = 32, .element = Dtype::bf16},
-                            {.n = 16, .sparse_transposed = true},
-                            {.n = 16, .element = Dtype::f16, .sparse_transposed = true},
-                            {.n = 8, .batch = 3},
-                            {.n = 8, .batch = 3, .values_per_batch = true},
-                            {.n = 8, .batch = 2, .values_per_batch = true, .element = Dtype::f16, .sparse_transposed = true},
-                            {.n = 1, .element = Dtype::f16},
-                            {.n = 3, .batch = 2, .values_per_batch = true, .sparse_transposed = true},
-                            {.n = 16, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu, .scale = Scale::host}}};
+  std::vector<Spmm> list = {
+      {.n = 24},
+      {.n = 24, .math = Math::tf32},
+      {.n = 9, .element = Dtype::f16, .output = Dtype::f32},
+      {.n = 32, .element = Dtype::bf16},
+      {.n = 16, .sparse_transposed = true},
+      {.n = 16, .element = Dtype::f16, .sparse_transposed = true},
+      {.n = 8, .batch = 3},
+      {.n = 8, .batch = 3, .values_per_batch = true},
+      {.n = 8, .batch = 2, .values_per_batch = true, .element = Dtype::f16, .sparse_transposed = true},
+      {.n = 1, .element = Dtype::f16},
+      {.n = 3, .batch = 2, .values_per_batch = true, .sparse_transposed = true},
+      {.n = 16, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu, .scale = Scale::host}}};
   return test::affordable(std::move(list), 2);
 }
 
 /// C after a run that was verified.
-std::vector<std::byte> run(device::Device& device, const ops::Family& family, const ops::SpmmQuery& query, const FieldMap& config,
-                           TopologyState& topology, tune::SpmmCase& operands) {
-  const tune::Check check = test::run_family(device, family, query, config, topology.pointers(family.needs(query, config)), operands);
+std::vector<std::byte> run(device::Device& device, const ops::Family& family, const ops::SpmmQuery& query,
+                           const FieldMap& config, TopologyState& topology, tune::SpmmCase& operands) {
+  const tune::Check check =
+      test::run_family(device, family, query, config, topology.pointers(family.needs(query, config)), operands);
   CHECK_MESSAGE(check.wrong.empty(), check.wrong);
   const Dtype type = query.problem.output.value_or(query.problem.element);
-  std::vector<std::byte> output(static_cast<std::size_t>(query.statistics.rows * query.problem.n * query.problem.batch * size_of(type)));
+  std::vector<std::byte> output(
+      static_cast<std::size_t>(query.statistics.rows * query.problem.n * query.problem.batch * size_of(type)));
   device.copy_to_host(output.data(), operands.call().output, static_cast<std::int64_t>(output.size()));
   return output;
 }
@@ -46,7 +50,8 @@ struct Runs {
   int of_packed_strips = 0;
 };
 
-/// Of the first of a short list three; on the emulator, where each takes a host compiler to make, the next one at every problem.
+/// Of the first of a short list three; on the emulator, where each takes a host compiler to make, the next one at every
+/// problem.
 std::vector<FieldMap> some_of(std::vector<FieldMap> configs, std::size_t turn, bool emulated) {
   configs.resize(std::min<std::size_t>(configs.size(), 3));
   if (!emulated || configs.empty()) return configs;
@@ -71,8 +76,9 @@ void check(const test::StepDevice& on, const Spmm& per_call, const sparse::Csr& 
       tune::SpmmCase operands(device, per_call, csr, seed);
       const std::vector<std::byte> expected = run(device, *family, *query, config, *topology.state(), operands);
       const std::string format = family->packed_format(*packed_query, config);
-      const PackedValues packed = plan::pack(topology, plan::packed_kind(*packed_query, format),
-                                             {.values = operands.values(), .element = per_call.element, .stride = query->value_stride()}, nullptr);
+      const PackedValues packed = plan::pack(
+          topology, plan::packed_kind(*packed_query, format),
+          {.values = operands.values(), .element = per_call.element, .stride = query->value_stride()}, nullptr);
       operands.set_packed(packed);
       CHECK(run(device, *family, *packed_query, config, *topology.state(), operands) == expected);
       CHECK(family->workspace_bytes(*packed_query, config) <= family->workspace_bytes(*query, config));
@@ -96,6 +102,7 @@ TEST_CASE("every family gives the same bits from values that are packed once as 
       ++turn;
     }
     CHECK(runs.all > 0);
-    if (runs.of_packed_strips == 0) std::printf("packed strips of %s skipped: no family that reads them runs there\n", on.on.name.c_str());
+    if (runs.of_packed_strips == 0)
+      std::printf("packed strips of %s skipped: no family that reads them runs there\n", on.on.name.c_str());
   }
 }

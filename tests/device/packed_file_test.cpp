@@ -1,4 +1,5 @@
-// Files of packed values whose bytes were changed: whatever they are, only values of the topology's elements may differ.
+// Files of packed values whose bytes were changed: whatever they are, only values of the topology's elements may
+// differ.
 #include <doctest/doctest.h>
 #include <cmath>
 
@@ -58,7 +59,8 @@ std::vector<T> read_as(std::span<const std::byte> bytes) {
   return values;
 }
 
-/// Which elements of [rows, cols] the host reads as not zero in a set of packed values, whose structure is what the set itself says.
+/// Which elements of [rows, cols] the host reads as not zero in a set of packed values, whose structure is what the set
+/// itself says.
 std::vector<bool> named_by(const std::string& format, const sparse::Csr& csr, std::span<const std::byte> set) {
   std::vector<bool> named;
   const auto note = [&](const auto& dense) {
@@ -67,12 +69,14 @@ std::vector<bool> named_by(const std::string& format, const sparse::Csr& csr, st
   if (const auto kind = ops::find_strip_kind(format)) {
     const sparse::PackedForm form = sparse::packed_form(csr, {}, kind->grain);
     sparse::PackedMatrix packed{.mode = kind->mode};
-    const std::size_t scale_bytes = packed_scales_rows(kind->mode) ? static_cast<std::size_t>(form.row_strips) * 16 * 4 : 0;
+    const std::size_t scale_bytes =
+        packed_scales_rows(kind->mode) ? static_cast<std::size_t>(form.row_strips) * 16 * 4 : 0;
     const std::size_t data_at = scale_bytes * (kind->marked ? 2 : 1);  // where exact values begin comes between
     const std::size_t data_bytes = std::size_t{form.unit_offsets(packed_pair_words(kind->mode)).back()} * 16;
     packed.row_scales = read_as<float>(set.first(scale_bytes));
     packed.data = read_as<std::uint32_t>(set.subspan(data_at, data_bytes));
-    packed.left_over = read_as<LeftEntry>(set.subspan(data_at + data_bytes, form.left_places.size() * sizeof(LeftEntry)));
+    packed.left_over =
+        read_as<LeftEntry>(set.subspan(data_at + data_bytes, form.left_places.size() * sizeof(LeftEntry)));
     note(sparse::unpack(form, packed));
   } else if (ops::sparse_format_element(format)) {
     const sparse::SparseForm form = sparse::sparse_form(csr);
@@ -80,7 +84,8 @@ std::vector<bool> named_by(const std::string& format, const sparse::Csr& csr, st
   } else {
     const int gap_bits = format.find("gap4") != std::string::npos ? 4 : 8;
     for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
-      if (ops::runs_format(gap_bits, element) == format) note(sparse::unpack(sparse::packed_runs(csr, gap_bits), csr.cols, element, set));
+      if (ops::runs_format(gap_bits, element) == format)
+        note(sparse::unpack(sparse::packed_runs(csr, gap_bits), csr.cols, element, set));
   }
   return named;
 }
@@ -103,16 +108,19 @@ bool within(const std::vector<bool>& named, const std::vector<bool>& allowed) {
 }
 
 /// Two sets of values of a format, packed on the device.
-PackedValues packed_as(const Context& context, const Topology& topology, const ops::PackedFormat& format, int decades = 0) {
+PackedValues packed_as(const Context& context, const Topology& topology, const ops::PackedFormat& format,
+                       int decades = 0) {
   const plan::PackedKind kind{.packing = &format, .sets = 2};
   const Dtype element = format.value_types().front();
   std::vector<float> numbers = sparse::normal_values(2 * topology.nonzeros(), seed + 1);
   for (std::size_t i = 0; i < numbers.size(); ++i)
-    numbers[i] *= decades == 0 ? 1 : std::pow(10.0F, static_cast<float>(i * 37 % 100) * 0.01F * static_cast<float>(decades));
+    numbers[i] *=
+        decades == 0 ? 1 : std::pow(10.0F, static_cast<float>(i * 37 % 100) * 0.01F * static_cast<float>(decades));
   const std::vector<std::byte> stored = sparse::to_storage(element, numbers);
   const device::Buffer values(test::device_of(context), static_cast<std::int64_t>(stored.size()));
   test::device_of(context).copy_to_device(values.data(), stored.data(), values.bytes());
-  return plan::pack(topology, kind, {.values = values.data(), .element = element, .stride = topology.nonzeros()}, nullptr);
+  return plan::pack(topology, kind, {.values = values.data(), .element = element, .stride = topology.nonzeros()},
+                    nullptr);
 }
 
 struct Outcome {
@@ -121,8 +129,8 @@ struct Outcome {
 };
 
 /// Loads the file with one bit changed: an error with a sentence, or values of the same elements.
-void load_flipped(const Context& context, const Topology& topology, const sparse::Csr& csr, std::vector<std::byte> file, std::size_t byte, int bit,
-                  Outcome& outcome) {
+void load_flipped(const Context& context, const Topology& topology, const sparse::Csr& csr, std::vector<std::byte> file,
+                  std::size_t byte, int bit, Outcome& outcome) {
   file[byte] ^= static_cast<std::byte>(1 << bit);
   sign(file);
   try {
@@ -131,7 +139,8 @@ void load_flipped(const Context& context, const Topology& topology, const sparse
     const std::size_t first = values_at(file), set_bytes = (file.size() - first) / 2;
     const std::vector<bool> allowed = named_by(csr);
     for (const std::size_t set : {std::size_t{0}, set_bytes}) {
-      const bool right = within(named_by(loaded.format(), csr, std::span(file).subspan(first + set, set_bytes)), allowed);
+      const bool right =
+          within(named_by(loaded.format(), csr, std::span(file).subspan(first + set, set_bytes)), allowed);
       CHECK_MESSAGE(right, "byte ", byte - first, " bit ", bit, ": an element that the topology lacks has a value");
     }
   } catch (const Error& error) {
@@ -143,7 +152,9 @@ void load_flipped(const Context& context, const Topology& topology, const sparse
 
 }  // namespace
 
-TEST_CASE("packed values with a bit changed are refused, or differ in values of the topology's elements only, in every format") {
+TEST_CASE(
+    "packed values with a bit changed are refused, or differ in values of the topology's elements only, in every "
+    "format") {
   INFO("seed " << seed);
   test::on_every_device([](const Context& context) {
     const sparse::Csr csr = mask();
@@ -158,7 +169,8 @@ TEST_CASE("packed values with a bit changed are refused, or differ in values of 
       // Anywhere, and where the first strips' headers, metadata and values lie.
       for (int i = 0; i < 24; ++i) {
         const std::size_t span = i % 2 == 0 ? bytes : std::min<std::size_t>(bytes, 3072);
-        load_flipped(context, topology, csr, file, first + static_cast<std::size_t>(random.below(static_cast<std::int64_t>(span))),
+        load_flipped(context, topology, csr, file,
+                     first + static_cast<std::size_t>(random.below(static_cast<std::int64_t>(span))),
                      static_cast<int>(random.below(8)), outcome);
       }
       CHECK(outcome.taken + outcome.refused == 24);
@@ -203,9 +215,11 @@ TEST_CASE("a file with a right digest and wrong 2:4 metadata is refused with a s
 TEST_CASE("values of A^T in packed strips are checked by the transpose") {
   test::on_every_device([](const Context& context) {
     const Topology topology = context.topology(mask().view());
-    const SpmmPlan plan = context.plan(Spmm{.n = 16, .element = Dtype::f16, .sparse_transposed = true, .value_lifetime = ValueLifetime::persistent},
-                                       topology, {.family = "unpack_mma"});
-    const std::vector<std::byte> stored = sparse::to_storage(Dtype::f16, sparse::normal_values(topology.nonzeros(), seed));
+    const SpmmPlan plan = context.plan(
+        Spmm{.n = 16, .element = Dtype::f16, .sparse_transposed = true, .value_lifetime = ValueLifetime::persistent},
+        topology, {.family = "unpack_mma"});
+    const std::vector<std::byte> stored =
+        sparse::to_storage(Dtype::f16, sparse::normal_values(topology.nonzeros(), seed));
     const device::Buffer values(test::device_of(context), static_cast<std::int64_t>(stored.size()));
     test::device_of(context).copy_to_device(values.data(), stored.data(), values.bytes());
     std::vector<std::byte> file = plan.pack(nullptr, values.data()).save();

@@ -26,12 +26,13 @@ device::Buffer uploaded(device::Device& device, const std::vector<T>& values) {
   return buffer;
 }
 
-/// A case's operands on a device, and the launches of a config of a family that reads packed values: output and workspace poisoned.
+/// A case's operands on a device, and the launches of a config of a family that reads packed values: output and
+/// workspace poisoned.
 class PackedRun {
  public:
   /// `form`: the topology's part of the format. `packed`: every set of values; not read where calls pack them.
-  PackedRun(device::Device& device, const ops::Family& family, const tune::SpmmHost& host, const ops::SpmmQuery& query, const FieldMap& config,
-            const ops::TopologyPointers& form, const std::vector<std::byte>& packed)
+  PackedRun(device::Device& device, const ops::Family& family, const tune::SpmmHost& host, const ops::SpmmQuery& query,
+            const FieldMap& config, const ops::TopologyPointers& form, const std::vector<std::byte>& packed)
       : device_(device),
         problem_(host.problem),
         values_(shifted(problem_.element, host.values)),
@@ -42,7 +43,8 @@ class PackedRun {
         initial_(host.output),
         output_(device, *problem_.output, host.output_shape, problem_.batch, shift(*problem_.output)) {
     if (problem_.value_lifetime == ValueLifetime::persistent) packed_ = uploaded(device, packed);
-    workspace_ = uploaded(device, std::vector<unsigned char>(static_cast<std::size_t>(family.workspace_bytes(query, config)), 0xff));
+    workspace_ = uploaded(
+        device, std::vector<unsigned char>(static_cast<std::size_t>(family.workspace_bytes(query, config)), 0xff));
     launches_ = family.launches(query, config, form);
     for (ops::Launch& launch : launches_) load_kernel(device, launch);
     call_ = {.values = start(problem_.element, values_),
@@ -74,7 +76,9 @@ class PackedRun {
 
  private:
   /// No pointer is aligned to more than was declared, nor to less than its elements.
-  std::int64_t shift(Dtype type) const { return problem_.alignment_bytes < 16 ? std::max(problem_.alignment_bytes, size_of(type)) : 0; }
+  std::int64_t shift(Dtype type) const {
+    return problem_.alignment_bytes < 16 ? std::max(problem_.alignment_bytes, size_of(type)) : 0;
+  }
   device::Buffer shifted(Dtype type, const std::vector<float>& values) const {
     std::vector<std::byte> bytes(static_cast<std::size_t>(shift(type)));
     const std::vector<std::byte> stored = sparse::to_storage(type, values);
@@ -94,8 +98,8 @@ class PackedRun {
 
 inline std::string described(const tune::SpmmHost& host) {
   const sparse::Csr& a = host.walked;
-  return fmt::format("{} x {}, {} nonzeros, n = {}, leading {} and {}, {}", a.rows, a.cols, a.nonzeros(), host.problem.n, host.dense_shape.leading,
-                     host.output_shape.leading, ops::exact_key(host.problem));
+  return fmt::format("{} x {}, {} nonzeros, n = {}, leading {} and {}, {}", a.rows, a.cols, a.nonzeros(),
+                     host.problem.n, host.dense_shape.leading, host.output_shape.leading, ops::exact_key(host.problem));
 }
 
 /// What an element may differ by for each unit of ||row of A|| ||column of B||, and of what the epilogue adds.
@@ -104,8 +108,8 @@ inline double element_tolerance(const Spmm& problem) {
   return 0x1p-17;  // exact products, sums that tensor cores cut
 }
 
-/// Element by element against float64: an error is at most the promised share of the norms, and one rounding to C's type. Says how many
-/// elements are wrong, and which is first.
+/// Element by element against float64: an error is at most the promised share of the norms, and one rounding to C's
+/// type. Says how many elements are wrong, and which is first.
 inline void check_output(const tune::SpmmHost& host, const std::vector<float>& output) {
   const Dtype type = *host.problem.output;
   const std::int64_t n = host.problem.n;
@@ -116,7 +120,8 @@ inline void check_output(const tune::SpmmHost& host, const std::vector<float>& o
   tune::SpmmHost magnitudes = host;
   magnitudes.problem.epilogue.activation = Activation::none;
   magnitudes.scale = std::fabs(host.scale);
-  for (auto* operand : {&magnitudes.values, &magnitudes.dense, &magnitudes.bias, &magnitudes.residual, &magnitudes.output})
+  for (auto* operand :
+       {&magnitudes.values, &magnitudes.dense, &magnitudes.bias, &magnitudes.residual, &magnitudes.output})
     for (float& value : *operand) value = std::fabs(value);
   for (std::int64_t product = 0; product < host.problem.batch; ++product) {
     const std::vector<double> reference = host.reference(product, columns);
@@ -126,12 +131,14 @@ inline void check_output(const tune::SpmmHost& host, const std::vector<float>& o
     std::string first;
     for (std::size_t i = 0; i < reference.size(); ++i) {
       // Activations are no steeper than 1.13; half the smallest number of a type is no difference.
-      const double allowed = 1.2 * element_tolerance(host.problem) * sizes[i] + sparse::unit_roundoff(type) * std::fabs(reference[i]) * 1.01 +
+      const double allowed = 1.2 * element_tolerance(host.problem) * sizes[i] +
+                             sparse::unit_roundoff(type) * std::fabs(reference[i]) * 1.01 +
                              sparse::smallest_value(type);
       if (std::fabs(static_cast<double>(found[i]) - reference[i]) <= allowed) continue;
       if (wrong++ == 0)
-        first = fmt::format("product {}, row {}, column {}: {} where {} is right (sum of magnitudes {})", product, static_cast<std::int64_t>(i) / n,
-                            static_cast<std::int64_t>(i) % n, found[i], reference[i], sizes[i]);
+        first = fmt::format("product {}, row {}, column {}: {} where {} is right (sum of magnitudes {})", product,
+                            static_cast<std::int64_t>(i) / n, static_cast<std::int64_t>(i) % n, found[i], reference[i],
+                            sizes[i]);
     }
     CHECK_MESSAGE(wrong == 0, wrong, " of ", rows * n, " elements are wrong; first ", first);
   }

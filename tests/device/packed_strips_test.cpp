@@ -1,4 +1,5 @@
-// Packed strips made on the device against the host's, bit for bit, in several thread orders: the structure, and the values in it.
+// Packed strips made on the device against the host's, bit for bit, in several thread orders: the structure, and the
+// values in it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -19,11 +20,11 @@ namespace {
 
 constexpr std::uint64_t seed = 41;
 
-/// Matrices without repeats: no rows, no columns, no nonzeros, past the edges of strips and of groups of row strips, empty and full
-/// rows, columns in no order, indices in 32 bits.
+/// Matrices without repeats: no rows, no columns, no nonzeros, past the edges of strips and of groups of row strips,
+/// empty and full rows, columns in no order, indices in 32 bits.
 std::vector<sparse::Csr> matrices() {
-  std::vector<sparse::Csr> list = {
-      test::mask_of_wide_columns(20, seed + 5)};  // first: what is affordable are the last, and this one has 17,504 strips
+  std::vector<sparse::Csr> list = {test::mask_of_wide_columns(
+      20, seed + 5)};  // first: what is affordable are the last, and this one has 17,504 strips
   list.push_back(sparse::uniform(300, 333, 0.8, seed));
   list.push_back({.rows = 2, .cols = 70, .row_offsets = {0, 3, 5}, .column_indices = {69, 0, 1, 64, 63}});
   list.push_back({.rows = 0, .cols = 9});
@@ -35,7 +36,8 @@ std::vector<sparse::Csr> matrices() {
   list.push_back(sparse::power_law(64, 2000, 4000, 1.2, seed + 3));
   sparse::Random random(seed + 4);
   for (int i = 0; i < 4; ++i)
-    list.push_back(sparse::uniform(1 + random.below(400), 1 + random.below(400), 0.05 * static_cast<double>(random.below(20)), random.bits()));
+    list.push_back(sparse::uniform(1 + random.below(400), 1 + random.below(400),
+                                   0.05 * static_cast<double>(random.below(20)), random.bits()));
   return test::affordable(std::move(list), 2);
 }
 
@@ -51,9 +53,12 @@ Walked walked(const sparse::Csr& csr, bool transposed) {
   return {std::move(result.csr), std::move(result.value_positions)};
 }
 
-sparse::PackedForm form_of(const Walked& matrix, PackedGrain grain) { return sparse::packed_form(matrix.csr, matrix.value_positions, grain); }
+sparse::PackedForm form_of(const Walked& matrix, PackedGrain grain) {
+  return sparse::packed_form(matrix.csr, matrix.value_positions, grain);
+}
 
-/// Both directions and grains of every matrix, on every device: check(device, the structure there, the host's form, matrix).
+/// Both directions and grains of every matrix, on every device: check(device, the structure there, the host's form,
+/// matrix).
 template <class Check>
 void for_each_form(const Check& check) {
   INFO("seed " << seed);
@@ -62,8 +67,8 @@ void for_each_form(const Check& check) {
       for (const bool transposed : {false, true}) {
         const auto topology = on.topology(csr.view());
         for (const PackedGrain grain : {PackedGrain::pair, PackedGrain::four}) {
-          INFO(on.on.name << ": " << csr.rows << " x " << csr.cols << ", " << csr.nonzeros() << " nonzeros" << (transposed ? ", transposed, " : ", ")
-                          << name(grain));
+          INFO(on.on.name << ": " << csr.rows << " x " << csr.cols << ", " << csr.nonzeros() << " nonzeros"
+                          << (transposed ? ", transposed, " : ", ") << name(grain));
           ops::TopologyNeeds needs = ops::strip_needs(grain);
           needs.transposed = transposed;
           check(on, topology->pointers(needs).packed, form_of(walked(csr, transposed), grain), csr);
@@ -74,13 +79,15 @@ void for_each_form(const Check& check) {
 }  // namespace
 
 TEST_CASE("the structure of packed strips made on a device is the host's, bit for bit") {
-  for_each_form([](const test::StepDevice& on, const PackedStructure& structure, const sparse::PackedForm& form, const sparse::Csr&) {
+  for_each_form([](const test::StepDevice& on, const PackedStructure& structure, const sparse::PackedForm& form,
+                   const sparse::Csr&) {
     device::Device& device = on.device();
     CHECK(std::int64_t{structure.row_strips} == form.row_strips);
     CHECK(std::int64_t{structure.k_blocks} == form.k_blocks);
     CHECK(structure.grain == form.grain);
     CHECK(test::read(device, structure.headers, form.strips() * packed_header_words(form.grain)) == form.headers);
-    CHECK(test::read(device, structure.row_starts, static_cast<std::int64_t>(form.row_starts.size())) == form.row_starts);
+    CHECK(test::read(device, structure.row_starts, static_cast<std::int64_t>(form.row_starts.size())) ==
+          form.row_starts);
     CHECK(test::read(device, structure.slot_offsets, form.strips() + 1) == form.slot_offsets);
     CHECK(test::read(device, structure.slots, static_cast<std::int64_t>(form.slots.size())) == form.slots);
     for (const int words : {1, 2}) {
@@ -91,24 +98,30 @@ TEST_CASE("the structure of packed strips made on a device is the host's, bit fo
     CHECK(structure.left == form.left_places.size());
     REQUIRE((structure.left_starts == nullptr) == form.left_starts.empty());
     if (!form.left_starts.empty()) {
-      CHECK(test::read(device, structure.left_starts, static_cast<std::int64_t>(form.left_starts.size())) == form.left_starts);
-      CHECK(test::read(device, structure.left_places, static_cast<std::int64_t>(form.left_places.size())) == form.left_places);
-      CHECK(test::read(device, structure.left_sources, static_cast<std::int64_t>(form.left_sources.size())) == form.left_sources);
+      CHECK(test::read(device, structure.left_starts, static_cast<std::int64_t>(form.left_starts.size())) ==
+            form.left_starts);
+      CHECK(test::read(device, structure.left_places, static_cast<std::int64_t>(form.left_places.size())) ==
+            form.left_places);
+      CHECK(test::read(device, structure.left_sources, static_cast<std::int64_t>(form.left_sources.size())) ==
+            form.left_sources);
     }
     REQUIRE((structure.value_places == nullptr) == form.value_places.empty());
     if (!form.value_places.empty())
-      CHECK(test::read(device, structure.value_places, static_cast<std::int64_t>(form.value_places.size())) == form.value_places);
+      CHECK(test::read(device, structure.value_places, static_cast<std::int64_t>(form.value_places.size())) ==
+            form.value_places);
   });
 }
 
-TEST_CASE("packed strips are made once, count as the topology's memory, and are refused where a column is named twice") {
+TEST_CASE(
+    "packed strips are made once, count as the topology's memory, and are refused where a column is named twice") {
   const test::StepDevice& on = test::step_devices().front();
   const sparse::Csr csr = sparse::uniform(100, 200, 0.5, seed);
   const auto topology = on.topology(csr.view());
   const std::int64_t before = topology->device_bytes();
   const PackedStructure first = topology->pointers({.packed_strips = true}).packed;
   CHECK(topology->device_bytes() >=
-        before + std::int64_t{first.row_strips} * first.k_blocks * packed_header_bytes(PackedGrain::pair) + csr.nonzeros() * 2);
+        before + std::int64_t{first.row_strips} * first.k_blocks * packed_header_bytes(PackedGrain::pair) +
+            csr.nonzeros() * 2);
   const ops::TopologyPointers again = topology->pointers({.packed_strips = true});
   CHECK(again.packed.headers == first.headers);
   CHECK(again.row_offsets == nullptr);
@@ -120,7 +133,8 @@ TEST_CASE("packed strips are made once, count as the topology's memory, and are 
 }
 
 TEST_CASE("values packed on a device are the host's, bit for bit, in every mode and for every set of a batch") {
-  for_each_form([](const test::StepDevice& on, const PackedStructure& structure, const sparse::PackedForm& form, const sparse::Csr& csr) {
+  for_each_form([](const test::StepDevice& on, const PackedStructure& structure, const sparse::PackedForm& form,
+                   const sparse::Csr& csr) {
     device::Device& device = on.device();
     struct Packed {
       PackedMode mode;
@@ -153,7 +167,8 @@ TEST_CASE("values packed on a device are the host's, bit for bit, in every mode 
                                  .value_stride = stride,
                                  .sets = sets,
                                  .multiprocessors = 3};
-      const DeviceVector<std::byte> packed(device, std::vector<std::byte>(static_cast<std::size_t>(sets * what.layout.set_bytes), std::byte{0xff}));
+      const DeviceVector<std::byte> packed(
+          device, std::vector<std::byte>(static_cast<std::size_t>(sets * what.layout.set_bytes), std::byte{0xff}));
       const ops::Packing packing{.values = input.data(), .packed = packed.data()};
       ops::Launch launch = ops::pack_strips_launch<ops::Packing>(what, [](const ops::Packing& call) { return call; });
       launch.set_kernel(on.session->kernels().get(launch.request(), launch.shared_bytes())->kernel);
@@ -171,19 +186,24 @@ TEST_CASE("values packed on a device are the host's, bit for bit, in every mode 
         CHECK(std::equal(data.begin(), data.end(), begin + what.layout.data_offset_bytes));
         const auto left_over = std::as_bytes(std::span(expected.left_over));
         std::vector<LeftEntry> entries(expected.left_over.size());
-        std::copy_n(begin + what.layout.left_offset_bytes, left_over.size(), std::as_writable_bytes(std::span(entries)).begin());
+        std::copy_n(begin + what.layout.left_offset_bytes, left_over.size(),
+                    std::as_writable_bytes(std::span(entries)).begin());
         // What a NaN carries is not kept where 16 bits become 32.
-        CHECK(std::equal(entries.begin(), entries.end(), expected.left_over.begin(), [](const LeftEntry& a, const LeftEntry& b) {
-          return a.place == b.place && (a.value == b.value || (std::isnan(a.value) && std::isnan(b.value)));
-        }));
-        CHECK(what.layout.left_offset_bytes == what.layout.data_offset_bytes + static_cast<std::ptrdiff_t>(data.size()));
+        CHECK(std::equal(
+            entries.begin(), entries.end(), expected.left_over.begin(), [](const LeftEntry& a, const LeftEntry& b) {
+              return a.place == b.place && (a.value == b.value || (std::isnan(a.value) && std::isnan(b.value)));
+            }));
+        CHECK(what.layout.left_offset_bytes ==
+              what.layout.data_offset_bytes + static_cast<std::ptrdiff_t>(data.size()));
         const auto firsts = std::as_bytes(std::span(expected.firsts));
         const auto exact = std::as_bytes(std::span(expected.exact));
         CHECK(std::equal(firsts.begin(), firsts.end(), begin + what.layout.firsts_offset_bytes));
         CHECK(std::equal(exact.begin(), exact.end(), begin + what.layout.exact_offset_bytes));
-        CHECK(what.layout.exact_offset_bytes == what.layout.left_offset_bytes + static_cast<std::ptrdiff_t>(left_over.size()));
+        CHECK(what.layout.exact_offset_bytes ==
+              what.layout.left_offset_bytes + static_cast<std::ptrdiff_t>(left_over.size()));
         CHECK(what.layout.used_bytes == what.layout.exact_offset_bytes + static_cast<std::ptrdiff_t>(exact.size()));
-        CHECK(std::all_of(begin + what.layout.used_bytes, begin + what.layout.set_bytes, [](std::byte byte) { return byte == std::byte{0xff}; }));
+        CHECK(std::all_of(begin + what.layout.used_bytes, begin + what.layout.set_bytes,
+                          [](std::byte byte) { return byte == std::byte{0xff}; }));
       }
     }
   });

@@ -1,4 +1,5 @@
-// What is asked of every SpMM family that reads packed values, beside spmm_trials.hpp. A Case has `sizes` too: those that its choice serves.
+// What is asked of every SpMM family that reads packed values, beside spmm_trials.hpp. A Case has `sizes` too: those
+// that its choice serves.
 #pragma once
 
 #include "device/problem_levels.hpp"
@@ -7,7 +8,11 @@
 namespace vostok::test {
 
 inline Spmm persistent(std::int64_t n, Dtype element, Layout dense_layout = Layout::row_major) {
-  return {.n = n, .element = element, .output = Dtype::f32, .dense_layout = dense_layout, .value_lifetime = ValueLifetime::persistent};
+  return {.n = n,
+          .element = element,
+          .output = Dtype::f32,
+          .dense_layout = dense_layout,
+          .value_lifetime = ValueLifetime::persistent};
 }
 
 /// A batch for check_products_stay_apart.
@@ -38,9 +43,11 @@ void on_each(const Subject<Case>& subject, std::size_t turn, const Case& c, spar
   }
 }
 
-/// Every pair of types, layouts, strides, batches, alignments and epilogues, once `adapt(problem, i)` has made of it what the family serves.
+/// Every pair of types, layouts, strides, batches, alignments and epilogues, once `adapt(problem, i)` has made of it
+/// what the family serves.
 template <class Case, class Adapt>
-void check_paired_problems(const Subject<Case>& subject, std::uint64_t seed, const std::array<std::int64_t, 7>& sizes, Adapt&& adapt) {
+void check_paired_problems(const Subject<Case>& subject, std::uint64_t seed, const std::array<std::int64_t, 7>& sizes,
+                           Adapt&& adapt) {
   MESSAGE("seed " << seed);
   std::vector<LevelledProblem> problems = paired_tensor_problems(seed, sizes);
   CHECK(problems.size() >= 30);
@@ -59,11 +66,16 @@ void check_paired_problems(const Subject<Case>& subject, std::uint64_t seed, con
   }
 }
 
-/// A full matrix, `others`, one element, and matrices without nonzeros, rows or columns: plain, and with every epilogue.
+/// A full matrix, `others`, one element, and matrices without nonzeros, rows or columns: plain, and with every
+/// epilogue.
 template <class Case>
-void check_small_matrices(const Subject<Case>& subject, std::int64_t n, const std::vector<Dtype>& elements, std::uint64_t seed,
-                          std::vector<sparse::Csr> others = {}) {
-  const Epilogue everything{.bias = Bias::per_column, .residual = true, .activation = Activation::silu, .scale = Scale::device, .accumulate = true};
+void check_small_matrices(const Subject<Case>& subject, std::int64_t n, const std::vector<Dtype>& elements,
+                          std::uint64_t seed, std::vector<sparse::Csr> others = {}) {
+  const Epilogue everything{.bias = Bias::per_column,
+                            .residual = true,
+                            .activation = Activation::silu,
+                            .scale = Scale::device,
+                            .accumulate = true};
   std::vector<sparse::Csr> matrices = std::move(others);
   matrices.push_back(sparse::uniform(17, 200, 0.0, seed));
   matrices.push_back({.rows = 1, .cols = 1, .row_offsets = {0, 1}, .column_indices = {0}});
@@ -80,7 +92,8 @@ void check_small_matrices(const Subject<Case>& subject, std::int64_t n, const st
         problem.value_lifetime = plain ? ValueLifetime::persistent : ValueLifetime::per_call;
         if (!plain) problem.epilogue = everything;
         const Case c(csr, problem, seed);
-        for (const NamedDevice& on : devices_of_turn(subject.devices, turn)) subject.check(on, c, subject.default_config(on, c));
+        for (const NamedDevice& on : devices_of_turn(subject.devices, turn))
+          subject.check(on, c, subject.default_config(on, c));
         ++turn;
       }
 }

@@ -10,8 +10,8 @@
 
 namespace vostok::test {
 
-/// Rows of one level for each factor; `levels` says how many a factor has. Greedy: each row is the best of some random ones
-/// that hold a pair which no row has yet.
+/// Rows of one level for each factor; `levels` says how many a factor has. Greedy: each row is the best of some random
+/// ones that hold a pair which no row has yet.
 inline std::vector<std::vector<int>> pairwise(const std::vector<int>& levels, std::uint64_t seed) {
   using Pair = std::tuple<std::size_t, std::size_t, int, int>;
   std::set<Pair> missing;

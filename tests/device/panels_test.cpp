@@ -37,14 +37,18 @@ TEST_CASE("starts of panels made on a device are the host's") {
   for (const test::StepDevice& on : test::step_devices())
     for (const sparse::Csr& matrix : matrices())
       for (const int panel_rows : panel_sizes) {
-        INFO(on.on.name << ": " << matrix.rows << " x " << matrix.cols << ", " << matrix.nonzeros() << " nonzeros, panels of " << panel_rows);
+        INFO(on.on.name << ": " << matrix.rows << " x " << matrix.cols << ", " << matrix.nonzeros()
+                        << " nonzeros, panels of " << panel_rows);
         const auto topology = on.topology(matrix.view());
         const std::vector<std::int32_t> expected = sparse::panel_starts(matrix, panel_rows);
-        CHECK(test::read(on.device(), topology->pointers({.panel_rows = panel_rows}).panel_starts, expected.size()) == expected);
+        CHECK(test::read(on.device(), topology->pointers({.panel_rows = panel_rows}).panel_starts, expected.size()) ==
+              expected);
       }
 }
 
-TEST_CASE("starts of panels are made once for each size, count as the topology's memory, and are refused where rows are not sorted") {
+TEST_CASE(
+    "starts of panels are made once for each size, count as the topology's memory, and are refused where rows are not "
+    "sorted") {
   const test::StepDevice& on = test::step_devices().front();
   const sparse::Csr matrix = sparse::uniform(100, 200, 0.5, seed);
   const auto topology = on.topology(matrix.view());
@@ -60,7 +64,9 @@ TEST_CASE("starts of panels are made once for each size, count as the topology's
   CHECK(test::code_of([&] { refused->pointers({.panel_rows = 64}); }) == ErrorCode::unsupported);
 }
 
-TEST_CASE("panels are declined of matrices whose rows are not sorted, and where nearly all rows would be empty in nearly all panels") {
+TEST_CASE(
+    "panels are declined of matrices whose rows are not sorted, and where nearly all rows would be empty in nearly all "
+    "panels") {
   CHECK(!ops::panels_declined({.rows = 2048, .cols = 512, .nonzeros = 1 << 19}, 256));
   CHECK(ops::panels_declined({.rows = 2048, .cols = 512, .nonzeros = 1 << 19, .sorted = false}, 256));
   CHECK(ops::panels_declined({.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 1 << 20}, 256));

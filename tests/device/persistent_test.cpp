@@ -24,14 +24,22 @@ constexpr std::uint64_t seed = 61;
 std::vector<Spmm> problems() {
   std::vector<Spmm> list;
   for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
-    for (const bool transposed : {false, true}) list.push_back({.n = 24, .element = element, .sparse_transposed = transposed});
+    for (const bool transposed : {false, true})
+      list.push_back({.n = 24, .element = element, .sparse_transposed = transposed});
   list.push_back({.n = 9, .batch = 3, .alignment_bytes = 4});
   list.push_back({.n = 8, .batch = 3, .values_per_batch = true, .element = Dtype::f16});
-  list.push_back({.n = 8, .batch = 2, .values_per_batch = true, .sparse_transposed = true, .value_stride = 50'001, .alignment_bytes = 4});
+  list.push_back({.n = 8,
+                  .batch = 2,
+                  .values_per_batch = true,
+                  .sparse_transposed = true,
+                  .value_stride = 50'001,
+                  .alignment_bytes = 4});
   list.push_back({.n = 17, .dense_layout = Layout::column_major, .output_layout = Layout::column_major});
   list.push_back({.n = 16, .math = Math::strict});
   list.push_back({.n = 16, .math = Math::tf32});
-  list.push_back({.n = 16, .epilogue = {.bias = Bias::per_row, .residual = true, .activation = Activation::relu, .accumulate = true}});
+  list.push_back(
+      {.n = 16,
+       .epilogue = {.bias = Bias::per_row, .residual = true, .activation = Activation::relu, .accumulate = true}});
   for (Spmm& problem : list) problem.value_lifetime = ValueLifetime::persistent;
   return list;
 }
@@ -94,8 +102,9 @@ TEST_CASE("the choices of a plan for several n read one format, and packed value
   INFO("seed " << seed);
   on_every_device([](const Context& context) {
     for (const Math math : {Math::accurate, Math::strict}) {
-      const SpmmPlan plan = context.plan(Spmm{.n_values = {1, 8, 33}, .math = math, .value_lifetime = ValueLifetime::persistent},
-                                         context.topology(sparse::uniform(40, 56, 0.7, seed).view()));
+      const SpmmPlan plan =
+          context.plan(Spmm{.n_values = {1, 8, 33}, .math = math, .value_lifetime = ValueLifetime::persistent},
+                       context.topology(sparse::uniform(40, 56, 0.7, seed).view()));
       for (const plan::Choice& choice : plan.state()->choices) {
         const auto& [family, config] = std::pair(choice.decision->family, choice.decision->config);
         const std::string format = family->packed_format(*choice.query, config);
@@ -145,15 +154,17 @@ TEST_CASE("a topology whose plans read CSR keeps it, and one whose plans do not 
     CHECK(topology.device_bytes() <= before - csr.nonzeros() * 2);
     CHECK(topology.nonzeros() == csr.nonzeros());
     const PackedStructure packed = topology.state()->pointers({.packed_strips = true}).packed;
-    CHECK(packed.units[0] > packed.row_strips * packed.k_blocks * packed_strip_units(PackedGrain::pair, 0, 1));  // there are pairs
+    CHECK(packed.units[0] >
+          packed.row_strips * packed.k_blocks * packed_strip_units(PackedGrain::pair, 0, 1));  // there are pairs
     const std::vector<float> zeros(std::size_t{100} * 200);
     const test::Floats values(test::device_of(context), zeros), dense(test::device_of(context), zeros);
-    const std::vector<std::function<void()>> refused = {[&] { context.plan(Spmm{.n = 8, .math = Math::strict}, topology); },
-                                                        [&] { context.plan(Spmm{.n = 8, .sparse_transposed = true}, topology); },
-                                                        [&] { to_dense(topology, values.data(), {.data = dense.data()}); },
-                                                        [&] { transpose(topology); },
-                                                        [&] { sort_columns(topology); },
-                                                        [&] { topology.state()->pointers({.transposed = true, .packed_strips = true}); }};
+    const std::vector<std::function<void()>> refused = {
+        [&] { context.plan(Spmm{.n = 8, .math = Math::strict}, topology); },
+        [&] { context.plan(Spmm{.n = 8, .sparse_transposed = true}, topology); },
+        [&] { to_dense(topology, values.data(), {.data = dense.data()}); },
+        [&] { transpose(topology); },
+        [&] { sort_columns(topology); },
+        [&] { topology.state()->pointers({.transposed = true, .packed_strips = true}); }};
     for (const std::function<void()>& call : refused) {
       CHECK(code_of(call, &message) == ErrorCode::invalid_argument);
       CHECK_MESSAGE(message.find("release_source") != std::string::npos, message);
@@ -177,7 +188,8 @@ TEST_CASE("packed values of a file serve a process that never had the values") {
     plan.execute(nullptr, packed_arguments(operands, packed, workspace));
     test::device_of(context).synchronize(nullptr);
     CHECK(operands.error() <= operands.tolerance());
-    CHECK(code_of([&] { test::memory_context("emulator").load_packed(topology, folder / "weights.packed"); }) == ErrorCode::wrong_device);
+    CHECK(code_of([&] { test::memory_context("emulator").load_packed(topology, folder / "weights.packed"); }) ==
+          ErrorCode::wrong_device);
   });
 }
 
@@ -227,7 +239,8 @@ TEST_CASE("effort quick races candidates on values that were packed once") {
     const sparse::Csr csr = sparse::uniform(48, 64, 0.8, seed);
     const Topology topology = context.topology(csr.view());
     const Spmm problem{.n = 24, .value_lifetime = ValueLifetime::persistent};
-    const SpmmPlan plan = context.plan(problem, topology, {.effort = Effort::quick, .budget_seconds = context.device().gpu ? 10.0 : 2.0});
+    const SpmmPlan plan =
+        context.plan(problem, topology, {.effort = Effort::quick, .budget_seconds = context.device().gpu ? 10.0 : 2.0});
     CHECK(plan.provenance() == Provenance::tuned_here);
     const SpmmOperands operands(context, csr, 24, seed);
     const PackedValues packed = plan.pack(nullptr, operands.arguments().values);
@@ -245,7 +258,8 @@ TEST_CASE("plans of packed strips go on when the CSR arrays are gone: executing,
     const Topology topology = context.topology(operands.csr.view());
     const SpmmPlan plan = context.plan(Spmm{.n = 128, .value_lifetime = ValueLifetime::persistent}, topology);
     if (!plan.packed_format().starts_with("strip")) {
-      std::printf("packed strips without CSR skipped: %s is planned with %s\n", context.device().name.c_str(), plan.family().c_str());
+      std::printf("packed strips without CSR skipped: %s is planned with %s\n", context.device().name.c_str(),
+                  plan.family().c_str());
       return;
     }
     const Workspace workspace = plan.make_workspace();

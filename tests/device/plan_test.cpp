@@ -74,7 +74,8 @@ TEST_CASE("rebind keeps the decision in the bucket, and the result follows the n
     test::device_of(context).synchronize(nullptr);
     CHECK(operands.error() <= operands.tolerance());
 
-    CHECK(code_of([&] { plan.rebind(context.topology(sparse::uniform(65, 128, 0.9, 6).view())); }) == ErrorCode::invalid_argument);
+    CHECK(code_of([&] { plan.rebind(context.topology(sparse::uniform(65, 128, 0.9, 6).view())); }) ==
+          ErrorCode::invalid_argument);
     const SpmmPlan far = plan.rebind(context.topology(sparse::uniform(64, 128, 0.2, 6).view()));
     CHECK(context.counters().tuning_misses > after.tuning_misses);
     CHECK(far.family() == "row_tile");
@@ -97,7 +98,8 @@ TEST_CASE("problems without work give plans that do the right thing") {
     const test::Floats bias(test::device_of(context), {1.0F, -2.0F, 3.0F});
     const test::Floats output(test::device_of(context), std::vector<float>(6, NAN));
     const SpmmPlan plan =
-        context.plan(Spmm{.n = 2, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, context.topology(zeros.view()));
+        context.plan(Spmm{.n = 2, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}},
+                     context.topology(zeros.view()));
     plan.execute(nullptr, {.output = output.data(), .bias = bias.data()});
     test::device_of(context).synchronize(nullptr);
     CHECK(output.read() == std::vector<float>{1, 1, 0, 0, 3, 3});
@@ -107,7 +109,8 @@ TEST_CASE("problems without work give plans that do the right thing") {
 TEST_CASE("execute refuses what breaks the declaration, by name") {
   on_every_device([](const Context& context) {
     const SpmmOperands operands(context, sparse::uniform(8, 8, 0.5, 1), 8, 2);
-    const SpmmPlan plan = context.plan(Spmm{.n = 8, .epilogue = {.bias = Bias::per_row}}, context.topology(operands.csr.view()));
+    const SpmmPlan plan =
+        context.plan(Spmm{.n = 8, .epilogue = {.bias = Bias::per_row}}, context.topology(operands.csr.view()));
     SpmmArguments arguments = operands.arguments();
     std::string message;
     CHECK(code_of([&] { plan.execute(nullptr, arguments); }, &message) == ErrorCode::invalid_argument);
@@ -132,7 +135,8 @@ TEST_CASE("empty handles and mixed contexts are refused") {
     CHECK(code_of([] { SpmmPlan().execute(nullptr, {}); }) == ErrorCode::invalid_argument);
     CHECK(code_of([] { SpmmPlan().explain(); }) == ErrorCode::invalid_argument);
     const Context other = test::memory_context("emulator");
-    CHECK(code_of([&] { other.plan(Spmm{.n = 1}, context.topology(sparse::uniform(4, 4, 0.5, 1).view())); }) == ErrorCode::wrong_device);
+    CHECK(code_of([&] { other.plan(Spmm{.n = 1}, context.topology(sparse::uniform(4, 4, 0.5, 1).view())); }) ==
+          ErrorCode::wrong_device);
   });
 }
 
@@ -141,8 +145,12 @@ TEST_CASE("a topology names the row and the value that are wrong") {
     const std::vector<std::int32_t> columns = {0, 1, 2};
     const auto message_of = [&](const std::vector<std::int64_t>& offsets, const std::vector<std::int32_t>& indices) {
       std::string message;
-      CHECK(code_of([&] { context.topology({.rows = 2, .cols = 3, .row_offsets = offsets.data(), .column_indices = indices.data()}); }, &message) ==
-            ErrorCode::invalid_topology);
+      CHECK(code_of(
+                [&] {
+                  context.topology(
+                      {.rows = 2, .cols = 3, .row_offsets = offsets.data(), .column_indices = indices.data()});
+                },
+                &message) == ErrorCode::invalid_topology);
       return message;
     };
     CHECK(message_of({0, 3, 2}, columns).find("row") != std::string::npos);
@@ -161,15 +169,18 @@ TEST_CASE("a topology may lie on the device, in 16, 32 or 64 bits, unsorted and 
     device::Buffer device_columns(device, 16);
     device.copy_to_device(device_offsets.data(), offsets.data(), 32);
     device.copy_to_device(device_columns.data(), columns.data(), 10);
-    const Topology topology = context.topology(
-        {.rows = 3, .cols = 3, .row_offsets = device_offsets.as<const std::int64_t>(), .column_indices = device_columns.as<const std::uint16_t>()});
+    const Topology topology = context.topology({.rows = 3,
+                                                .cols = 3,
+                                                .row_offsets = device_offsets.as<const std::int64_t>(),
+                                                .column_indices = device_columns.as<const std::uint16_t>()});
     CHECK(topology.nonzeros() == 5);
     CHECK(topology.statistics().duplicates);
     CHECK_FALSE(topology.statistics().sorted);
     const test::Floats values(device, {1, 2, 4, 8, 16});
     const test::Floats dense(device, {1, 10, 100});
     const test::Floats output(device, {NAN, NAN, NAN});
-    context.plan(Spmm{.n = 1}, topology).execute(nullptr, {.values = values.data(), .dense = dense.data(), .output = output.data()});
+    context.plan(Spmm{.n = 1}, topology)
+        .execute(nullptr, {.values = values.data(), .dense = dense.data(), .output = output.data()});
     device.synchronize(nullptr);
     CHECK(output.read() == std::vector<float>{502, 0, 240});
   });
@@ -180,7 +191,8 @@ TEST_CASE("efforts quick and full measure, store, and are found again by cached"
     const SpmmOperands operands(context, sparse::uniform(48, 64, 0.8, 9), 24, 10);
     const Topology topology = context.topology(operands.csr.view());
     const double budget_seconds = context.device().gpu ? 10 : 2;
-    const SpmmPlan quick = context.plan(Spmm{.n = 24}, topology, {.effort = Effort::quick, .budget_seconds = budget_seconds});
+    const SpmmPlan quick =
+        context.plan(Spmm{.n = 24}, topology, {.effort = Effort::quick, .budget_seconds = budget_seconds});
     CHECK(quick.provenance() == Provenance::tuned_here);
     const Explanation explanation = quick.explain(Detail::trials);
     CHECK(explanation.median_us.has_value());
@@ -202,11 +214,13 @@ TEST_CASE("efforts quick and full measure, store, and are found again by cached"
 
 TEST_CASE("a context that must not compile names the missing kernel") {
   for (const std::string& name : test::device_names()) {
-    const Context context(
-        Options{.device = name, .cache = {.enabled = false}, .compile = CompilePolicy::never, .log = [](LogLevel, std::string_view) {}});
+    const Context context(Options{.device = name,
+                                  .cache = {.enabled = false},
+                                  .compile = CompilePolicy::never,
+                                  .log = [](LogLevel, std::string_view) {}});
     std::string message;
-    CHECK(code_of([&] { context.plan(Spmm{.n = 8}, context.topology(sparse::uniform(8, 8, 0.5, 1).view())); }, &message) ==
-          ErrorCode::missing_kernel);
+    CHECK(code_of([&] { context.plan(Spmm{.n = 8}, context.topology(sparse::uniform(8, 8, 0.5, 1).view())); },
+                  &message) == ErrorCode::missing_kernel);
     CHECK(message.find("row_tile") != std::string::npos);
   }
 }

@@ -37,8 +37,8 @@ struct LevelledProblem {
 };
 
 /// Where the matrices of a batch lie: behind one another, with a gap or without, or side by side.
-inline void choose_place(Levels& levels, const Spmm& problem, Layout layout, std::int64_t rows, std::int64_t padding, std::int64_t& leading,
-                         std::int64_t& stride) {
+inline void choose_place(Levels& levels, const Spmm& problem, Layout layout, std::int64_t rows, std::int64_t padding,
+                         std::int64_t& leading, std::int64_t& stride) {
   constexpr int padded = 1;
   constexpr int side_by_side = 2;
   const std::int64_t length = ops::stored_matrix(layout, rows, problem.n, 0, 0).length;
@@ -50,14 +50,16 @@ inline void choose_place(Levels& levels, const Spmm& problem, Layout layout, std
 }
 
 /// A problem of these levels for a family on tensor cores, or for one that serves other n.
-inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed, const std::array<std::int64_t, 7>& sizes) {
+inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed,
+                                             const std::array<std::int64_t, 7>& sizes) {
   struct Shape {
     std::int64_t rows, cols;
   };
   constexpr std::array booleans = {false, true};
   constexpr std::array types = {Dtype::f32, Dtype::f16, Dtype::bf16};
   constexpr std::array layouts = {Layout::row_major, Layout::column_major};
-  const Shape shape = levels.choose(std::array{Shape{40, 300}, Shape{65, 33}, Shape{1, 500}, Shape{130, 1}, Shape{7, 8}});
+  const Shape shape =
+      levels.choose(std::array{Shape{40, 300}, Shape{65, 33}, Shape{1, 500}, Shape{130, 1}, Shape{7, 8}});
   Spmm p{.n = levels.choose(sizes)};
   const sparse::Csr csr = uneven_mask(shape.rows, shape.cols, seed + static_cast<std::uint64_t>(shape.rows));
   p.element = levels.choose(types);
@@ -78,7 +80,8 @@ inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed,
   p.value_lifetime = levels.choose(std::array{ValueLifetime::persistent, ValueLifetime::per_call});
   p.epilogue.bias = levels.choose(std::array{Bias::none, Bias::per_row, Bias::per_column});
   if (levels.choose(booleans)) p.epilogue.bias_element = p.element;
-  p.epilogue.activation = levels.choose(std::array{Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu});
+  p.epilogue.activation = levels.choose(
+      std::array{Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu});
   p.epilogue.scale = levels.choose(std::array{Scale::one, Scale::host, Scale::device});
   p.epilogue.residual = levels.choose(booleans);
   p.epilogue.accumulate = levels.choose(booleans);
@@ -88,7 +91,8 @@ inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed,
 constexpr std::array<std::int64_t, 7> tensor_sizes = {64, 1, 24, 33, 7, 200, 130};  ///< n of such problems
 
 /// Problems among which every pair of levels occurs.
-inline std::vector<LevelledProblem> paired_tensor_problems(std::uint64_t seed, const std::array<std::int64_t, 7>& sizes = tensor_sizes) {
+inline std::vector<LevelledProblem> paired_tensor_problems(std::uint64_t seed,
+                                                           const std::array<std::int64_t, 7>& sizes = tensor_sizes) {
   Levels counting(nullptr);
   choose_tensor_problem(counting, seed, sizes);
   std::vector<LevelledProblem> problems;

@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t seed = 31;
 
-/// Counts the library's device memory. It comes from another device object on the same GPU, or from the host for the emulator.
+/// Counts the library's device memory. It comes from another device object on the same GPU, or from the host for the
+/// emulator.
 class CountingAllocator : public Allocator {
  public:
   explicit CountingAllocator(const std::string& name) {
@@ -26,7 +27,8 @@ class CountingAllocator : public Allocator {
   }
 
   void* allocate(std::int64_t bytes) override {
-    void* const memory = memory_ ? memory_->allocate(bytes) : std::aligned_alloc(256, static_cast<std::size_t>((bytes + 255) / 256 * 256));
+    void* const memory = memory_ ? memory_->allocate(bytes)
+                                 : std::aligned_alloc(256, static_cast<std::size_t>((bytes + 255) / 256 * 256));
     const std::lock_guard lock(mutex_);
     sizes_[memory] = bytes;
     live_bytes_ += bytes;
@@ -66,7 +68,10 @@ class DeviceMask {
     device.copy_to_device(columns_.data(), csr.column_indices.data(), columns_.bytes());
   }
   CsrView view() const {
-    return {.rows = rows_, .cols = cols_, .row_offsets = offsets_.as<const std::int64_t>(), .column_indices = columns_.as<const std::int32_t>()};
+    return {.rows = rows_,
+            .cols = cols_,
+            .row_offsets = offsets_.as<const std::int64_t>(),
+            .column_indices = columns_.as<const std::int32_t>()};
   }
 
  private:
@@ -103,12 +108,14 @@ TEST_CASE("two layers whose masks are regrown 200 times keep their memory, compi
   for (const std::string& name : test::device_names()) {
     CAPTURE(name);
     const auto allocator = std::make_shared<CountingAllocator>(name);
-    const Context context(Options{.device = name, .allocator = allocator, .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
+    const Context context(Options{
+        .device = name, .allocator = allocator, .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
     device::Device& memory = test::device_of(context);
     const auto mask_of = [&](int layer, int round) {
       return sparse::uniform(rows[layer], cols[layer], 0.9, seed + static_cast<std::uint64_t>(2 * round + layer));
     };
-    const std::vector<float> values = sparse::normal_values(rows[0] * cols[0], seed), dense = sparse::normal_values(64 * samples, seed + 1);
+    const std::vector<float> values = sparse::normal_values(rows[0] * cols[0], seed),
+                             dense = sparse::normal_values(64 * samples, seed + 1);
     const Floats device_values(memory, values), device_dense(memory, dense);
     const Floats output(memory, std::vector<float>(64 * samples, NAN));
 
@@ -122,15 +129,17 @@ TEST_CASE("two layers whose masks are regrown 200 times keep their memory, compi
         if (round == 0) plans.emplace_back(context, mask, samples);
         else plans[static_cast<std::size_t>(layer)].rebind(mask);
         LayerPlans& of = plans[static_cast<std::size_t>(layer)];
-        of.transposed.execute(nullptr, {.values = device_values.data(), .dense = device_dense.data(), .output = output.data()});
+        of.transposed.execute(nullptr,
+                              {.values = device_values.data(), .dense = device_dense.data(), .output = output.data()});
         of.sampled.execute(nullptr, {.lhs = device_dense.data(), .rhs = device_dense.data(), .output = output.data()});
-        of.forward.execute(nullptr, {.values = device_values.data(), .dense = device_dense.data(), .output = output.data()});
+        of.forward.execute(nullptr,
+                           {.values = device_values.data(), .dense = device_dense.data(), .output = output.data()});
         memory.synchronize(nullptr);
         if (round % 50 == 0) {
           std::vector<float> found = output.read();
           found.resize(static_cast<std::size_t>(csr.rows * samples));
-          const std::vector<double> wanted =
-              sparse::spmm(csr, std::span(values).first(static_cast<std::size_t>(csr.nonzeros())), dense, samples, samples);
+          const std::vector<double> wanted = sparse::spmm(
+              csr, std::span(values).first(static_cast<std::size_t>(csr.nonzeros())), dense, samples, samples);
           CHECK(sparse::relative_error(found, samples, wanted, csr.rows, samples) < 1e-6);
         }
       }

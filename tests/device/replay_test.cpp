@@ -16,7 +16,8 @@ constexpr std::uint64_t seed = 606;
 
 /// Records one execute with the case's operands; every replay must compute the output anew.
 template <class Problem>
-void check_replays(const Context& context, const Plan<Problem>& plan, tune::CaseOf<typename Problem::Arguments>& operands) {
+void check_replays(const Context& context, const Plan<Problem>& plan,
+                   tune::CaseOf<typename Problem::Arguments>& operands) {
   device::Device& device = test::device_of(context);
   const Workspace workspace = plan.make_workspace();
   operands.set_workspace(workspace);
@@ -56,7 +57,8 @@ TEST_CASE("a recorded execute of every operation replays") {
     tune::AttentionCase attention_case(device, attention, csr, seed, attention_plan.saved_bytes());
     check_replays(context, attention_plan, attention_case);
 
-    const DepthwiseConvolution depthwise{.channels = 5, .height = 9, .width = 12, .padding = {1, 1, 1, 1}, .bias = true};
+    const DepthwiseConvolution depthwise{
+        .channels = 5, .height = 9, .width = 12, .padding = {1, 1, 1, 1}, .bias = true};
     tune::DepthwiseCase depthwise_case(device, depthwise, seed);
     check_replays(context, context.plan(depthwise), depthwise_case);
   }

@@ -22,7 +22,9 @@ inline const ops::Family& row_strips_family() {
   return *family;
 }
 
-inline FieldMap default_row_strips(const tune::SddmmCase& problem) { return row_strips_family().default_config(problem.query()); }
+inline FieldMap default_row_strips(const tune::SddmmCase& problem) {
+  return row_strips_family().default_config(problem.query());
+}
 
 template <class T>
 device::Buffer to_device(device::Device& device, const std::vector<T>& values) {
@@ -31,7 +33,8 @@ device::Buffer to_device(device::Device& device, const std::vector<T>& values) {
   return buffer;
 }
 
-/// The forms of a mask that row_strips reads. Its table holds empty strips, at its start and its end, as a topology's may.
+/// The forms of a mask that row_strips reads. Its table holds empty strips, at its start and its end, as a topology's
+/// may.
 class MaskForms {
  public:
   MaskForms(device::Device& device, const sparse::Csr& mask, const ops::TopologyNeeds& needs) {
@@ -45,7 +48,9 @@ class MaskForms {
     strips_ = to_device(device, table);
     count_ = static_cast<std::int64_t>(table.size());
   }
-  ops::TopologyPointers pointers() const { return {.column_indices = columns_.data(), .strips = strips_.as<Strip>(), .strip_count = count_}; }
+  ops::TopologyPointers pointers() const {
+    return {.column_indices = columns_.data(), .strips = strips_.as<Strip>(), .strip_count = count_};
+  }
 
  private:
   device::Buffer columns_;
@@ -85,11 +90,12 @@ class LoadedRowStrips {
 };
 
 /// Runs and compares with float64; returns the output.
-inline std::vector<float> check_row_strips(const NamedDevice& on, const Sddmm& problem, const sparse::Csr& mask, std::uint64_t seed,
-                                           const FieldMap* config = nullptr) {
+inline std::vector<float> check_row_strips(const NamedDevice& on, const Sddmm& problem, const sparse::Csr& mask,
+                                           std::uint64_t seed, const FieldMap* config = nullptr) {
   tune::SddmmCase c(*on.device, problem, mask, seed);
   const FieldMap used = config != nullptr ? *config : default_row_strips(c);
-  INFO(on.name, ": ", mask.rows, " x ", mask.cols, ", ", mask.nonzeros(), " nonzeros, n = ", problem.n, ", ", c.query().exact, ", ", to_text(used));
+  INFO(on.name, ": ", mask.rows, " x ", mask.cols, ", ", mask.nonzeros(), " nonzeros, n = ", problem.n, ", ",
+       c.query().exact, ", ", to_text(used));
   const tune::Check check = LoadedRowStrips(*on.device, c, mask, used, c.query()).verify();
   CHECK_MESSAGE(check.wrong.empty(), check.wrong);
   return c.output();

@@ -1,5 +1,5 @@
-// row_strips against float64, on the emulator in several thread orders and on every GPU: every pair of what a problem may ask
-// for, configs of the space, edges, and what must not leak.
+// row_strips against float64, on the emulator in several thread orders and on every GPU: every pair of what a problem
+// may ask for, configs of the space, edges, and what must not leak.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,8 +22,9 @@ const std::vector<int> levels = {5, 2, 2, 3, 3, 2, 2, 2, 3, 2, 2};
 struct Types {
   Dtype element, output;
 };
-constexpr std::array types = {Types{Dtype::f32, Dtype::f32}, Types{Dtype::f16, Dtype::f16}, Types{Dtype::f16, Dtype::f32},
-                              Types{Dtype::bf16, Dtype::bf16}, Types{Dtype::bf16, Dtype::f32}};
+constexpr std::array types = {Types{Dtype::f32, Dtype::f32}, Types{Dtype::f16, Dtype::f16},
+                              Types{Dtype::f16, Dtype::f32}, Types{Dtype::bf16, Dtype::bf16},
+                              Types{Dtype::bf16, Dtype::f32}};
 
 Sddmm problem_of(const std::vector<int>& c, const sparse::Csr& mask, std::int64_t n) {
   const Types type = types[static_cast<std::size_t>(c[0])];
@@ -42,7 +43,9 @@ Sddmm problem_of(const std::vector<int>& c, const sparse::Csr& mask, std::int64_
   problem.alignment_bytes = c[8] == 0 ? 16 : c[8] == 1 ? std::max(element_bytes, 8) : element_bytes;
   if (c[9] != 0) {  // padded: leading dimensions and strides that are odd where the alignment is the element's
     const std::int64_t step = c[8] == 0 ? 16 / element_bytes : 1;
-    const auto padded = [&](Layout layout, std::int64_t rows) { return (layout == Layout::row_major ? n : rows) / step * step + 3 * step; };
+    const auto padded = [&](Layout layout, std::int64_t rows) {
+      return (layout == Layout::row_major ? n : rows) / step * step + 3 * step;
+    };
     problem.lhs_leading = padded(problem.lhs_layout, mask.rows);
     problem.rhs_leading = padded(problem.rhs_layout, mask.cols);
     problem.lhs_stride = ops::stored_matrix(problem.lhs_layout, mask.rows, n, problem.lhs_leading, 0).stride + step;
@@ -75,7 +78,8 @@ FieldMap random_config(const ops::SddmmQuery& query, sparse::Random& random) {
 }
 
 ops::SddmmQuery query_of(const Sddmm& problem, const sparse::Csr& mask, const device::Device& device) {
-  return *ops::make_query(problem, sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices), {problem.n, problem.n}, &device);
+  return *ops::make_query(problem, sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices),
+                          {problem.n, problem.n}, &device);
 }
 
 /// The default, in a shape that goes with every value of the other fields.
@@ -90,7 +94,8 @@ FieldMap usual_config(const ops::SddmmQuery& query) {
 
 }  // namespace
 
-TEST_CASE("every pair of type, layout, scale, multiplier, accumulation, batch, index, alignment, padding and math is right") {
+TEST_CASE(
+    "every pair of type, layout, scale, multiplier, accumulation, batch, index, alignment, padding and math is right") {
   MESSAGE("seed " << seed);
   sparse::Random random(seed + 1);
   const std::vector<std::vector<int>> list = pairwise(levels, seed);
@@ -101,7 +106,8 @@ TEST_CASE("every pair of type, layout, scale, multiplier, accumulation, batch, i
     const std::int64_t n = random.below(2) == 0 ? 8 * (1 + random.below(20)) : 1 + random.below(150);
     const Sddmm problem = problem_of(list[i], mask, n);
     const FieldMap config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
-    for (const NamedDevice* on : devices_for(i)) check_row_strips(*on, problem, mask, seed + i, i % 3 == 0 ? nullptr : &config);
+    for (const NamedDevice* on : devices_for(i))
+      check_row_strips(*on, problem, mask, seed + i, i % 3 == 0 ? nullptr : &config);
   }
 }
 
@@ -109,7 +115,8 @@ TEST_CASE("configs of the space are right where strips are full, where they are 
   MESSAGE("seed " << seed);
   sparse::Random random(seed + 2);
   const sparse::Csr mask = uneven_mask(30, 200, seed);
-  for (const Sddmm& problem : {Sddmm{.n = 300}, Sddmm{.n = 264, .element = Dtype::f16}, Sddmm{.n = 77, .alignment_bytes = 4}})
+  for (const Sddmm& problem :
+       {Sddmm{.n = 300}, Sddmm{.n = 264, .element = Dtype::f16}, Sddmm{.n = 77, .alignment_bytes = 4}})
     for (int i = 0; i < (thread_sanitized ? 1 : 6); ++i) {
       const FieldMap config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
       for (const NamedDevice* on : devices_for(i)) check_row_strips(*on, problem, mask, seed, &config);
@@ -117,18 +124,19 @@ TEST_CASE("configs of the space are right where strips are full, where they are 
 }
 
 TEST_CASE("every value of every config field is right") {
-  const std::map<std::string, std::vector<std::string>> values = {{"strip_entries", {"4", "8", "16", "32", "64", "128"}},
-                                                                  {"threads_per_strip", {"1", "2", "4", "8", "16", "32"}},
-                                                                  {"strips_per_block", {"4", "32", "64"}},
-                                                                  {"dense_vector", {"1", "2", "4"}},
-                                                                  {"step_vectors", {"1", "2", "4"}},
-                                                                  {"loads_in_flight", {"1", "2", "4", "8"}},
-                                                                  {"overlap_batches", {"false", "true"}},
-                                                                  {"column_path", {"shared", "shuffle"}},
-                                                                  {"column_bands", {"false", "true"}},
-                                                                  {"n_split", {"1", "2", "4"}},
-                                                                  {"min_blocks", {"1", "2"}},
-                                                                  {"stream_output", {"false", "true"}}};
+  const std::map<std::string, std::vector<std::string>> values = {
+      {"strip_entries", {"4", "8", "16", "32", "64", "128"}},
+      {"threads_per_strip", {"1", "2", "4", "8", "16", "32"}},
+      {"strips_per_block", {"4", "32", "64"}},
+      {"dense_vector", {"1", "2", "4"}},
+      {"step_vectors", {"1", "2", "4"}},
+      {"loads_in_flight", {"1", "2", "4", "8"}},
+      {"overlap_batches", {"false", "true"}},
+      {"column_path", {"shared", "shuffle"}},
+      {"column_bands", {"false", "true"}},
+      {"n_split", {"1", "2", "4"}},
+      {"min_blocks", {"1", "2"}},
+      {"stream_output", {"false", "true"}}};
   const sparse::Csr mask = uneven_mask(20, 200, seed);
   const Sddmm problem{.n = 228, .accumulate = true};
   std::size_t turn = 0;
@@ -151,7 +159,8 @@ TEST_CASE("every value of every config field is right") {
     }
 }
 
-TEST_CASE("empty masks, full rows, one column, rows of every length, unsorted and repeated columns, and n from 0 are right") {
+TEST_CASE(
+    "empty masks, full rows, one column, rows of every length, unsorted and repeated columns, and n from 0 are right") {
   std::vector<sparse::Csr> masks;
   masks.push_back({.rows = 0, .cols = 5, .row_offsets = {0}});
   masks.push_back({.rows = 5, .cols = 0, .row_offsets = {0, 0, 0, 0, 0, 0}});
@@ -196,7 +205,8 @@ TEST_CASE("blocked sums keep the error of many products of one sign below that o
   const double exact = static_cast<double>(n) * static_cast<double>(0.7F) * static_cast<double>(0.7F);
   const auto error = [&](Math math) {
     tune::SddmmCase c(*on.device, {.n = n, .math = math}, mask, seed);
-    for (const void* operand : {c.call().lhs, c.call().rhs}) on.device->copy_to_device(const_cast<void*>(operand), same.data(), n * 4);
+    for (const void* operand : {c.call().lhs, c.call().rhs})
+      on.device->copy_to_device(const_cast<void*>(operand), same.data(), n * 4);
     FieldMap config = default_row_strips(c);
     config["threads_per_strip"] = config["n_split"] = "1";
     config["strips_per_block"] = "32";
@@ -211,18 +221,19 @@ TEST_CASE("blocked sums keep the error of many products of one sign below that o
 
 TEST_CASE("n in parts gives the same as n in one piece, whatever is done to the sums and wherever the parts end") {
   const sparse::Csr mask = uneven_mask(12, 40, seed);
-  const std::vector<Sddmm> problems = {{.n = 2000},
-                                       {.n = 999, .alignment_bytes = 4},
-                                       {.n = 1000,
-                                        .batch = 3,
-                                        .element = Dtype::f16,
-                                        .rhs_layout = Layout::column_major,
-                                        .output_stride = mask.nonzeros() + 3,
-                                        .multiplier_stride = mask.nonzeros(),
-                                        .scale = Scale::host,
-                                        .multiply = true,
-                                        .accumulate = true},
-                                       {.n = 968, .batch = 2, .element = Dtype::bf16, .output = Dtype::f32, .scale = Scale::device}};
+  const std::vector<Sddmm> problems = {
+      {.n = 2000},
+      {.n = 999, .alignment_bytes = 4},
+      {.n = 1000,
+       .batch = 3,
+       .element = Dtype::f16,
+       .rhs_layout = Layout::column_major,
+       .output_stride = mask.nonzeros() + 3,
+       .multiplier_stride = mask.nonzeros(),
+       .scale = Scale::host,
+       .multiply = true,
+       .accumulate = true},
+      {.n = 968, .batch = 2, .element = Dtype::bf16, .output = Dtype::f32, .scale = Scale::device}};
   std::size_t turn = 0;
   for (const Sddmm& problem : problems)
     for (const char* parts : {"2", "8"})
@@ -266,14 +277,18 @@ TEST_CASE("what is not finite in A reaches its row of D alone, what is not finit
       const std::vector<float> before = c.output();
       const auto spoil = [&](const void* operand, std::int64_t row, float value) {
         const std::vector<std::byte> bits = sparse::to_storage(element, std::array{value});
-        auto* const memory = static_cast<std::byte*>(const_cast<void*>(operand)) + (row * n + row % n) * size_of(element);
+        auto* const memory =
+            static_cast<std::byte*>(const_cast<void*>(operand)) + (row * n + row % n) * size_of(element);
         on.device->copy_to_device(memory, bits.data(), size_of(element));
       };
-      for (std::int64_t row = 3; row < mask.rows; row += 7) spoil(c.call().lhs, row, std::numeric_limits<float>::infinity());
-      for (std::int64_t row = 2; row < mask.cols; row += 5) spoil(c.call().rhs, row, std::numeric_limits<float>::quiet_NaN());
+      for (std::int64_t row = 3; row < mask.rows; row += 7)
+        spoil(c.call().lhs, row, std::numeric_limits<float>::infinity());
+      for (std::int64_t row = 2; row < mask.cols; row += 5)
+        spoil(c.call().rhs, row, std::numeric_limits<float>::quiet_NaN());
       loaded.verify();
       for (std::int64_t row = 0; row < mask.rows; ++row)
-        for (std::int64_t i = mask.row_offsets[static_cast<std::size_t>(row)]; i < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
+        for (std::int64_t i = mask.row_offsets[static_cast<std::size_t>(row)];
+             i < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
           const auto at = static_cast<std::size_t>(i);
           if (row % 7 == 3 || mask.column_indices[at] % 5 == 2) REQUIRE(!std::isfinite(c.output()[at]));
           else REQUIRE(c.output()[at] == before[at]);
@@ -347,7 +362,8 @@ TEST_CASE("the output may be the multiplier") {
     launches.front().enqueue(*on.device, on.device->own_stream(), &in_place);
     on.device->synchronize(on.device->own_stream());
     std::vector<float> together(apart.size());
-    on.device->copy_to_host(together.data(), in_place.output, static_cast<std::int64_t>(together.size() * sizeof(float)));
+    on.device->copy_to_host(together.data(), in_place.output,
+                            static_cast<std::int64_t>(together.size() * sizeof(float)));
     CHECK(together == apart);
   }
 }

@@ -1,5 +1,5 @@
-// row_tile on problems among which every pair of two properties occurs: types, layouts, strides, batches, transposition,
-// index types, alignments and epilogues, each against float64.
+// row_tile on problems among which every pair of two properties occurs: types, layouts, strides, batches,
+// transposition, index types, alignments and epilogues, each against float64.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::uint64_t seed = 20203;
 
-/// Of the short list, the last admitted config: it prepares operands where the default does not, and the other way round.
+/// Of the short list, the last admitted config: it prepares operands where the default does not, and the other way
+/// round.
 FieldMap other_config(const ops::SpmmQuery& query) {
   const std::vector<FieldMap> list = row_tile().short_list(query);
   for (const FieldMap& config : std::views::reverse(list))
@@ -48,7 +49,8 @@ TEST_CASE("sizes of zero give what the epilogue makes of nothing") {
 TEST_CASE("a NaN passes through every activation, and infinity and overflow are what float64 says") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   for (const NamedDevice& on : kernel_devices())
-    for (const Activation activation : {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
+    for (const Activation activation :
+         {Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu})
       for (const Dtype type : {Dtype::f32, Dtype::f16}) {
         RowTileCase c = small_case({.n = 8, .output = type, .epilogue = {.activation = activation}}, seed);
         std::vector<float>& values = c.host.values;
@@ -66,7 +68,8 @@ TEST_CASE("what a product of a batch holds never reaches another") {
     for (const bool transposed : {false, true}) {
       const RowTileCase c = three_products(transposed, seed);
       const ops::SpmmQuery query = c.query(on.device.get());
-      for (const FieldMap& config : {row_tile().default_config(query), other_config(query)}) check_products_stay_apart(subject(), on, c, config);
+      for (const FieldMap& config : {row_tile().default_config(query), other_config(query)})
+        check_products_stay_apart(subject(), on, c, config);
     }
 }
 
@@ -86,7 +89,8 @@ TEST_CASE("rows past what the grid's second dimension holds accumulate once") {
     return;
   }
   sparse::Csr csr{.rows = 65537, .cols = 1};
-  for (std::int64_t row = 0; row < csr.rows; ++row) csr.row_offsets.push_back(row % 5 == 0 ? csr.row_offsets.back() + 1 : csr.row_offsets.back());
+  for (std::int64_t row = 0; row < csr.rows; ++row)
+    csr.row_offsets.push_back(row % 5 == 0 ? csr.row_offsets.back() + 1 : csr.row_offsets.back());
   csr.column_indices.assign(static_cast<std::size_t>(csr.row_offsets.back()), 0);
   const NamedDevice& on = kernel_devices().front();
   const RowTileCase c = make_case(csr, {.n = 1, .epilogue = {.accumulate = true}}, seed);

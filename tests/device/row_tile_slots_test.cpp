@@ -1,5 +1,5 @@
-// row_tile with rows in slots, long ones cut into pieces, against float64: every pair of a problem's properties, rows of every length to a
-// slot's, and what must not leak or depend on the order of threads.
+// row_tile with rows in slots, long ones cut into pieces, against float64: every pair of a problem's properties, rows
+// of every length to a slot's, and what must not leak or depend on the order of threads.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,12 +18,14 @@ const CsrSubject& subject() {
   return made;
 }
 
-/// The paper's config with slots of 1, 2 or 4 times the fewest entries, and as many pieces as a block has rows, half of them, or none.
+/// The paper's config with slots of 1, 2 or 4 times the fewest entries, and as many pieces as a block has rows, half of
+/// them, or none.
 RowTileConfig slotted(const ops::SpmmQuery& query, std::size_t number) {
   RowTileConfig config = ops::row_tile::paper_config(query);
   config.pack_values = query.problem.sparse_transposed;
   config.residue_unroll = std::min(config.residue_unroll, 4);
-  config.slot_entries = std::min(config.tile_nonzeros, std::max(32, config.row_split * config.residue_unroll) << number % 3);
+  config.slot_entries =
+      std::min(config.tile_nonzeros, std::max(32, config.row_split * config.residue_unroll) << number % 3);
   const bool cuts = query.problem.math != Math::strict && config.tile_columns % 4 == 0;
   config.row_pieces = cuts ? std::max(1, config.tile_rows >> number / 3 % 3) : 1;
   return config;
@@ -46,13 +48,16 @@ sparse::Csr stairs_and_long_rows() {
 
 }  // namespace
 
-TEST_CASE("slots: every pair of types, layouts, strides, batches, index types, alignments and epilogues is right, rows cut") {
-  check_paired_products(subject(), seed, 6,
-                        [](const ops::SpmmQuery& query, const PairedProblem&, std::size_t i) { return codegen::to_map(slotted(query, i)); });
+TEST_CASE(
+    "slots: every pair of types, layouts, strides, batches, index types, alignments and epilogues is right, rows cut") {
+  check_paired_products(subject(), seed, 6, [](const ops::SpmmQuery& query, const PairedProblem&, std::size_t i) {
+    return codegen::to_map(slotted(query, i));
+  });
 }
 
 TEST_CASE("slots: rows of every length are right whatever a slot holds and however many pieces a row has") {
-  const RowTileCase c = make_case(stairs_and_long_rows(), {.n = 36, .epilogue = {.bias = Bias::per_row, .accumulate = true}}, seed);
+  const RowTileCase c =
+      make_case(stairs_and_long_rows(), {.n = 36, .epilogue = {.bias = Bias::per_row, .accumulate = true}}, seed);
   for (const NamedDevice& on : devices_of_turn(kernel_devices(), 0))
     for (const int entries : {32, 64, 128})
       for (const int pieces : {1, 2, 8, 16}) {
@@ -81,8 +86,9 @@ TEST_CASE("slots: 64-bit offsets into B, and 64-bit positions, give the same bit
 }
 
 TEST_CASE("slots: what is not finite in A stays in its row, and in B where it is used") {
-  check_leaks(subject(), seed, 4,
-              [](const NamedDevice& on, const RowTileCase& c, sparse::Random&, int i) { return slotted_map(on, c, static_cast<std::size_t>(i)); });
+  check_leaks(subject(), seed, 4, [](const NamedDevice& on, const RowTileCase& c, sparse::Random&, int i) {
+    return slotted_map(on, c, static_cast<std::size_t>(i));
+  });
 }
 
 TEST_CASE("slots: what a product of a batch holds never reaches another") {
@@ -95,7 +101,8 @@ TEST_CASE("slots: what a product of a batch holds never reaches another") {
 
 TEST_CASE("slots: the same config gives the same bits in every thread order, also where rows are cut") {
   const RowTileCase c = make_case(uneven_mask(40, 300, seed), {.n = 36}, seed);
-  for (const std::size_t number : {0, 4}) check_every_order(subject(), c, slotted_map(kernel_devices().front(), c, number));
+  for (const std::size_t number : {0, 4})
+    check_every_order(subject(), c, slotted_map(kernel_devices().front(), c, number));
 }
 
 TEST_CASE("slots: long sums of one sign keep the accuracy of blocked sums") {

@@ -1,5 +1,5 @@
-// row_tile against float64, on the emulator in several thread orders and on every GPU: every field in every value, random
-// configs and shapes, the paper's edges, and what must not leak.
+// row_tile against float64, on the emulator in several thread orders and on every GPU: every field in every value,
+// random configs and shapes, the paper's edges, and what must not leak.
 #include <cmath>
 
 #include "device/row_tile_harness.hpp"
@@ -68,14 +68,17 @@ TEST_CASE("the default config and random configs are right on random shapes, str
 
 TEST_CASE("configs of the space are right on a matrix with uneven rows") {
   MESSAGE("seed " << seed);
-  const RowTileCase c = make_case(uneven_mask(70, 500, seed), {.n = 196, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, seed);
+  const RowTileCase c =
+      make_case(uneven_mask(70, 500, seed),
+                {.n = 196, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}}, seed);
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
     for (int i = 0; i < (thread_sanitized ? 2 : 8); ++i) check_row_tile(on, c, subject().space_config(on, c, random));
   }
 }
 
-TEST_CASE("one row with everything, empty matrices, one column, K = 1 and rows of every length modulo a vector are right") {
+TEST_CASE(
+    "one row with everything, empty matrices, one column, K = 1 and rows of every length modulo a vector are right") {
   std::vector<sparse::Csr> matrices;
   sparse::Csr one_row{.rows = 1, .cols = 3000};
   for (std::int32_t k = 0; k < 3000; ++k) one_row.column_indices.push_back(k);
@@ -89,7 +92,10 @@ TEST_CASE("one row with everything, empty matrices, one column, K = 1 and rows o
     stairs.row_offsets.push_back(stairs.nonzeros());
   }
   matrices.push_back(stairs);
-  const sparse::Csr repeats{.rows = 2, .cols = 4, .row_offsets = {0, 5, 7}, .column_indices = {3, 1, 3, 3, 0, 2, 2}};  // unsorted, with duplicates
+  const sparse::Csr repeats{.rows = 2,
+                            .cols = 4,
+                            .row_offsets = {0, 5, 7},
+                            .column_indices = {3, 1, 3, 3, 0, 2, 2}};  // unsorted, with duplicates
   matrices.push_back(repeats);
   for (const NamedDevice& on : kernel_devices())
     for (const sparse::Csr& csr : matrices)
@@ -138,8 +144,9 @@ TEST_CASE("64-bit offsets into B, and 64-bit row offsets and positions, give the
 }
 
 TEST_CASE("what is not finite in A stays in its row, and in B where it is used") {
-  check_leaks(subject(), seed, 6,
-              [](const NamedDevice& on, const RowTileCase& c, sparse::Random& random, int) { return subject().random_config(on, c, random); });
+  check_leaks(subject(), seed, 6, [](const NamedDevice& on, const RowTileCase& c, sparse::Random& random, int) {
+    return subject().random_config(on, c, random);
+  });
 }
 
 TEST_CASE("the same config gives the same bits in every thread order") {
@@ -153,7 +160,8 @@ TEST_CASE("column tiles past 65535 lie on the grid's third dimension") {
     MESSAGE("skipped: 65,600 blocks take ThreadSanitizer hours; the other builds run them");
     return;
   }
-  const RowTileCase c = make_case({.rows = 1, .cols = 2, .row_offsets = {0, 1}, .column_indices = {1}}, {.n = 65600}, seed);
+  const RowTileCase c =
+      make_case({.rows = 1, .cols = 2, .row_offsets = {0, 1}, .column_indices = {1}}, {.n = 65600}, seed);
   const NamedDevice& on = kernel_devices().front();
   RowTileConfig config = parse(row_tile().default_config(c.query(on.device.get())));
   config.tile_columns = config.threads_per_row = config.dense_vector = 1;

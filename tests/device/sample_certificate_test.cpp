@@ -1,5 +1,5 @@
-// Sums of an SDDMM on tensor cores that a split of f32 may spoil are made again: with `certify` they keep the contract (contract.hpp) whatever
-// the operands hold. The emulator has no wgmma: wgmma_sample is tried on GPUs of sm_90.
+// Sums of an SDDMM on tensor cores that a split of f32 may spoil are made again: with `certify` they keep the contract
+// (contract.hpp) whatever the operands hold. The emulator has no wgmma: wgmma_sample is tried on GPUs of sm_90.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -62,23 +62,31 @@ std::vector<ExactSum> exact_sums(const Sampled& of, float scale) {
 }
 
 /// One config on one device. Outputs and workspace are poisoned before.
-std::vector<float> run(const NamedDevice& on, const ops::Family& family, const Sampled& of, const FieldMap& config, float scale) {
+std::vector<float> run(const NamedDevice& on, const ops::Family& family, const Sampled& of, const FieldMap& config,
+                       float scale) {
   device::Device& device = *on.device;
   const auto statistics = sparse::statistics(of.mask.rows, of.mask.cols, of.mask.row_offsets, of.mask.column_indices);
   const auto query = ops::make_query(of.problem, statistics, {of.problem.n, of.problem.n}, &device);
   const auto reason = family.forbidden(*query, config);
   REQUIRE_MESSAGE(!reason, reason.value_or(""));
   const TileForms forms(device, of.mask, family.needs(*query, config).tiles);
-  const device::Buffer lhs = stored(device, Dtype::f32, laid_out(of.lhs, of.problem.lhs_layout, of.mask.rows, of.problem.n));
-  const device::Buffer rhs = stored(device, Dtype::f32, laid_out(of.rhs, of.problem.rhs_layout, of.mask.cols, of.problem.n));
+  const device::Buffer lhs =
+      stored(device, Dtype::f32, laid_out(of.lhs, of.problem.lhs_layout, of.mask.rows, of.problem.n));
+  const device::Buffer rhs =
+      stored(device, Dtype::f32, laid_out(of.rhs, of.problem.rhs_layout, of.mask.cols, of.problem.n));
   const device::Buffer multiplier = stored(device, Dtype::f32, of.multiplier);
-  const Floats output(device, of.initial.empty() ? std::vector<float>(static_cast<std::size_t>(of.outputs()), nan_value) : of.initial);
+  const Floats output(
+      device, of.initial.empty() ? std::vector<float>(static_cast<std::size_t>(of.outputs()), nan_value) : of.initial);
   const auto workspace_bytes = static_cast<std::size_t>(family.workspace_bytes(*query, config));
   const device::Buffer workspace(device, static_cast<std::int64_t>(workspace_bytes));
   const std::vector<unsigned char> poison(workspace_bytes, 0xff);
   device.copy_to_device(workspace.data(), poison.data(), workspace.bytes());
-  const SddmmArguments call = {
-      .lhs = lhs.data(), .rhs = rhs.data(), .output = output.data(), .multiplier = multiplier.data(), .scale = scale, .workspace = workspace.data()};
+  const SddmmArguments call = {.lhs = lhs.data(),
+                               .rhs = rhs.data(),
+                               .output = output.data(),
+                               .multiplier = multiplier.data(),
+                               .scale = scale,
+                               .workspace = workspace.data()};
   std::vector<ops::Launch> launches = family.launches(*query, config, forms.pointers());
   for (ops::Launch& launch : launches) {
     load_kernel(device, launch);
@@ -89,27 +97,40 @@ std::vector<float> run(const NamedDevice& on, const ops::Family& family, const S
 }
 
 /// Every way to a sum: A goes by, stays in registers or in shared memory; lists that fit and that do not; n in parts.
-std::vector<SampleConfig> ways(const NamedDevice& on, std::int64_t n, bool certify, PackedMode mode = PackedMode::f16x3) {
+std::vector<SampleConfig> ways(const NamedDevice& on, std::int64_t n, bool certify,
+                               PackedMode mode = PackedMode::f16x3) {
   const bool one_block = n <= sample_block();
-  TensorSampleConfig goes_by{
-      .mode = mode, .row_warps = 2, .column_warps = 1, .warp_rows = 16, .warp_columns = 32, .list_room = 64, .certify = certify};
+  TensorSampleConfig goes_by{.mode = mode,
+                             .row_warps = 2,
+                             .column_warps = 1,
+                             .warp_rows = 16,
+                             .warp_columns = 32,
+                             .list_room = 64,
+                             .certify = certify};
   if (mode != PackedMode::f16x3) goes_by.promotion_steps = 4;
   TensorSampleConfig in_parts = goes_by, stays = goes_by;
   in_parts.n_split = 2;
   in_parts.list_room = 1024;
   stays.tiles_per_block = 2;
   stays.kept_blocks = static_cast<int>((n + sample_block() - 1) / sample_block());
-  std::vector<SampleConfig> list = {{&tensor_sample_family(), codegen::to_map(goes_by)}, {&tensor_sample_family(), codegen::to_map(stays)}};
+  std::vector<SampleConfig> list = {{&tensor_sample_family(), codegen::to_map(goes_by)},
+                                    {&tensor_sample_family(), codegen::to_map(stays)}};
   if (!one_block) list.push_back({&tensor_sample_family(), codegen::to_map(in_parts)});
   if (!wgmma_sample_family().runs_on(on.device->architecture())) return list;
-  const WgmmaSampleConfig warpgroup{
-      .mode = mode, .warpgroups = 1, .tile_columns = 32, .stages = 2, .takes_turns = false, .list_room = 64, .certify = certify};
+  const WgmmaSampleConfig warpgroup{.mode = mode,
+                                    .warpgroups = 1,
+                                    .tile_columns = 32,
+                                    .stages = 2,
+                                    .takes_turns = false,
+                                    .list_room = 64,
+                                    .certify = certify};
   list.push_back({&wgmma_sample_family(), codegen::to_map(warpgroup)});
   return list;
 }
 
 /// The worst over the ways and devices. `certify`: what is promised is checked; else only returned.
-double check(const Sampled& of, double units, bool certify = true, PackedMode mode = PackedMode::f16x3, float scale = 1) {
+double check(const Sampled& of, double units, bool certify = true, PackedMode mode = PackedMode::f16x3,
+             float scale = 1) {
   const std::vector<ExactSum> sums = exact_sums(of, scale);
   double worst = 0;
   static std::size_t turn = 0;  // each check in another thread order
@@ -130,11 +151,13 @@ double check(const Sampled& of, double units, bool certify = true, PackedMode mo
 Sampled made(std::int64_t n, const Distribution& from, std::uint64_t seed, Sddmm problem = {}) {
   problem.n = n;
   sparse::Csr mask = sparse::uniform(45, 53, 0.7, seed);
-  std::vector<float> lhs = drawn(from, problem.batch * mask.rows * n, seed), rhs = drawn(from, problem.batch * mask.cols * n, seed + 1);
+  std::vector<float> lhs = drawn(from, problem.batch * mask.rows * n, seed),
+                     rhs = drawn(from, problem.batch * mask.cols * n, seed + 1);
   return {.mask = std::move(mask), .problem = problem, .lhs = std::move(lhs), .rhs = std::move(rhs)};
 }
 
-/// Columns of A divided and those of B multiplied by factors over so many decades: sums stay as they are, elements do not.
+/// Columns of A divided and those of B multiplied by factors over so many decades: sums stay as they are, elements do
+/// not.
 Sampled compensated(std::int64_t n, double decades, std::uint64_t seed, const Sddmm& problem = {}) {
   Sampled of = made(n, ordinary_distributions().front(), seed, problem);
   sparse::Random random(seed);
@@ -145,7 +168,8 @@ Sampled compensated(std::int64_t n, double decades, std::uint64_t seed, const Sd
   return of;
 }
 
-/// Each product of mean size 1 lies in a column of its own: elsewhere one of the rows has zeros or 2^-28 of its largest.
+/// Each product of mean size 1 lies in a column of its own: elsewhere one of the rows has zeros or 2^-28 of its
+/// largest.
 Sampled checkerboard(std::int64_t n, std::uint64_t seed) {
   Sampled of = made(n, ordinary_distributions().front(), seed);
   for (std::size_t i = 0; i < of.lhs.size(); ++i) of.lhs[i] *= i % 2 == 0 ? 1.0F : 0x1p-28F;
@@ -215,9 +239,13 @@ TEST_CASE("certified sums of every layout, of batches, scaled, multiplied and ad
     for (const Layout rhs_layout : {Layout::row_major, Layout::column_major})
       for (const std::int64_t n : lengths) {
         CAPTURE(n);
-        Sampled of =
-            compensated(n, 12, seed,
-                        {.batch = 2, .lhs_layout = lhs_layout, .rhs_layout = rhs_layout, .scale = Scale::host, .multiply = true, .accumulate = true});
+        Sampled of = compensated(n, 12, seed,
+                                 {.batch = 2,
+                                  .lhs_layout = lhs_layout,
+                                  .rhs_layout = rhs_layout,
+                                  .scale = Scale::host,
+                                  .multiply = true,
+                                  .accumulate = true});
         of.multiplier = drawn(ordinary_distributions().front(), of.mask.nonzeros(), seed + 2);
         of.initial = drawn(ordinary_distributions().front(), of.outputs(), seed + 3);
         check(of, most_units, true, PackedMode::f16x3, 0.37F);
@@ -275,7 +303,8 @@ TEST_CASE("a search for the worst scales of columns finds none that break the bo
       if (random.uniform() < 0.1) exponent = std::clamp(exponent + 10 * random.normal(), -60.0, 60.0);
     Sampled of = made(n, ordinary_distributions().front(), random.bits());
     for (std::size_t i = 0; i < of.lhs.size(); ++i) of.lhs[i] *= static_cast<float>(std::exp2(moved[i % n]));
-    for (std::size_t i = 0; i < of.rhs.size(); ++i) of.rhs[i] *= static_cast<float>(std::exp2(-moved[i % n] * random.uniform()));
+    for (std::size_t i = 0; i < of.rhs.size(); ++i)
+      of.rhs[i] *= static_cast<float>(std::exp2(-moved[i % n] * random.uniform()));
     const double found = check(of, most_units);
     if (found < worst) continue;
     worst = found;

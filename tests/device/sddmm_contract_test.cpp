@@ -24,8 +24,10 @@ struct Sampled {
   std::int64_t longest() const { return n; }
 };
 
-Sampled sampled(sparse::Csr mask, std::int64_t n, const Distribution& from, std::uint64_t seed, Dtype element = Dtype::f32) {
-  std::vector<float> lhs = held(element, drawn(from, mask.rows * n, seed)), rhs = held(element, drawn(from, mask.cols * n, seed + 1));
+Sampled sampled(sparse::Csr mask, std::int64_t n, const Distribution& from, std::uint64_t seed,
+                Dtype element = Dtype::f32) {
+  std::vector<float> lhs = held(element, drawn(from, mask.rows * n, seed)),
+                     rhs = held(element, drawn(from, mask.cols * n, seed + 1));
   return {.mask = std::move(mask), .lhs = std::move(lhs), .rhs = std::move(rhs), .n = n, .element = element};
 }
 
@@ -33,7 +35,8 @@ std::vector<ExactSum> exact(const Sampled& of) {
   std::vector<ExactSum> sums(static_cast<std::size_t>(of.mask.nonzeros()));
   for (std::int64_t row = 0; row < of.mask.rows; ++row)
     for (std::int64_t entry = of.mask.row_offsets[row]; entry < of.mask.row_offsets[row + 1]; ++entry)
-      for (std::int64_t i = 0; i < of.n; ++i) sums[entry].add(of.lhs[row * of.n + i], of.rhs[of.mask.column_indices[entry] * of.n + i]);
+      for (std::int64_t i = 0; i < of.n; ++i)
+        sums[entry].add(of.lhs[row * of.n + i], of.rhs[of.mask.column_indices[entry] * of.n + i]);
   return sums;
 }
 
@@ -41,16 +44,19 @@ std::vector<float> run(const Context& context, const Sampled& of, const Topology
   device::Device& device = device_of(context);
   const SddmmPlan plan = context.plan(of.problem(), topology, {.effort = Effort::heuristic, .family = family});
   const device::Buffer lhs = stored(device, of.element, of.lhs), rhs = stored(device, of.element, of.rhs);
-  const Floats output(device, std::vector<float>(static_cast<std::size_t>(of.mask.nonzeros()), std::numeric_limits<float>::quiet_NaN()));
+  const Floats output(device, std::vector<float>(static_cast<std::size_t>(of.mask.nonzeros()),
+                                                 std::numeric_limits<float>::quiet_NaN()));
   const Workspace workspace = plan.make_workspace();
-  plan.execute(device.own_stream(), {.lhs = lhs.data(), .rhs = rhs.data(), .output = output.data(), .workspace = workspace});
+  plan.execute(device.own_stream(),
+               {.lhs = lhs.data(), .rhs = rhs.data(), .output = output.data(), .workspace = workspace});
   device.synchronize(device.own_stream());
   return output.read();
 }
 
 }  // namespace
 
-TEST_CASE("ordinary operands: every element of a sampled product errs by at most 2^-19 of its magnitudes, by every family") {
+TEST_CASE(
+    "ordinary operands: every element of a sampled product errs by at most 2^-19 of its magnitudes, by every family") {
   if (left_to_other_builds()) return;
   constexpr std::uint64_t seed = 3411;
   MESSAGE("seed " << seed);
@@ -59,7 +65,8 @@ TEST_CASE("ordinary operands: every element of a sampled product errs by at most
     for (const Distribution& from : ordinary_distributions()) {
       CAPTURE(from.name);
       CAPTURE(name(element));
-      check_every_family(devices, sampled(sparse::uniform(60, 70, 0.8, seed), 200, from, seed, element), ordinary_units);
+      check_every_family(devices, sampled(sparse::uniform(60, 70, 0.8, seed), 200, from, seed, element),
+                         ordinary_units);
     }
 }
 
@@ -91,14 +98,17 @@ TEST_CASE("columns of both operands that make up for each other leave the bound 
   }
 }
 
-TEST_CASE("rows of either operand that no element names touch nothing, whatever they hold, and named ones follow IEEE") {
+TEST_CASE(
+    "rows of either operand that no element names touch nothing, whatever they hold, and named ones follow IEEE") {
   if (left_to_other_builds()) return;
   constexpr std::uint64_t seed = 3414;
   MESSAGE("seed " << seed);
   const EveryDevice devices;
   sparse::Csr mask = sparse::uniform(60, 72, 0.8, seed);
-  for (std::int32_t& column : mask.column_indices) column -= column % 4 == 3 ? 1 : 0;  // none names every fourth row of B
-  for (const float held_there : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38F})
+  for (std::int32_t& column : mask.column_indices)
+    column -= column % 4 == 3 ? 1 : 0;  // none names every fourth row of B
+  for (const float held_there :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38F})
     for (const Dtype element : element_types) {
       CAPTURE(held_there);
       CAPTURE(name(element));

@@ -16,10 +16,12 @@ namespace vostok::test {
 struct SddmmTypes {
   Dtype element, output;
 };
-inline constexpr std::array sddmm_types = {SddmmTypes{Dtype::f32, Dtype::f32}, SddmmTypes{Dtype::f16, Dtype::f16}, SddmmTypes{Dtype::f16, Dtype::f32},
-                                           SddmmTypes{Dtype::bf16, Dtype::bf16}, SddmmTypes{Dtype::bf16, Dtype::f32}};
+inline constexpr std::array sddmm_types = {SddmmTypes{Dtype::f32, Dtype::f32}, SddmmTypes{Dtype::f16, Dtype::f16},
+                                           SddmmTypes{Dtype::f16, Dtype::f32}, SddmmTypes{Dtype::bf16, Dtype::bf16},
+                                           SddmmTypes{Dtype::bf16, Dtype::f32}};
 
-/// What a problem may ask for: how many levels each factor has. sddmm_problem_of makes the problem of one level for each.
+/// What a problem may ask for: how many levels each factor has. sddmm_problem_of makes the problem of one level for
+/// each.
 inline const std::vector<int> sddmm_levels = {static_cast<int>(sddmm_types.size()), 2, 2, 3, 3, 2, 2, 2, 3, 2, 2};
 
 inline Sddmm sddmm_problem_of(const std::vector<int> &c, const sparse::Csr &mask, std::int64_t n) {
@@ -40,7 +42,9 @@ inline Sddmm sddmm_problem_of(const std::vector<int> &c, const sparse::Csr &mask
   if (c[9] != 0) {  // padded: leading dimensions and strides that are odd where
                     // the alignment is the element's
     const std::int64_t step = c[8] == 0 ? 16 / element_bytes : 1;
-    const auto padded = [&](Layout layout, std::int64_t rows) { return (layout == Layout::row_major ? n : rows) / step * step + 3 * step; };
+    const auto padded = [&](Layout layout, std::int64_t rows) {
+      return (layout == Layout::row_major ? n : rows) / step * step + 3 * step;
+    };
     problem.lhs_leading = padded(problem.lhs_layout, mask.rows);
     problem.rhs_leading = padded(problem.rhs_layout, mask.cols);
     problem.lhs_stride = ops::stored_matrix(problem.lhs_layout, mask.rows, n, problem.lhs_leading, 0).stride + step;

@@ -59,7 +59,9 @@ sparse::Csr uneven_rows(std::int64_t rows, std::int64_t longest, std::uint64_t s
   return rows_of(lengths);
 }
 
-TopologyStatistics statistics_of(const sparse::Csr& mask) { return sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices); }
+TopologyStatistics statistics_of(const sparse::Csr& mask) {
+  return sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices);
+}
 
 struct Run {
   float scale = 0.75F;
@@ -68,8 +70,8 @@ struct Run {
 
 /// Runs a config (the default where there is none) and compares with float64.
 template <class Direction>
-void check(const NamedDevice& on, const ops::Family& family, const typename Direction::Problem& problem, const sparse::Csr& mask,
-           const FieldMap* config = nullptr, const Run& run = {}) {
+void check(const NamedDevice& on, const ops::Family& family, const typename Direction::Problem& problem,
+           const sparse::Csr& mask, const FieldMap* config = nullptr, const Run& run = {}) {
   ops::validate(problem, statistics_of(mask));
   const auto query = ops::make_query(problem, statistics_of(mask), {}, on.device.get());
   if (const auto why = family.declines(*query)) {
@@ -77,8 +79,8 @@ void check(const NamedDevice& on, const ops::Family& family, const typename Dire
     return;
   }
   const FieldMap used = config != nullptr ? *config : family.default_config(*query);
-  INFO(on.name, ": ", mask.rows, " rows, ", mask.nonzeros(), " nonzeros, ", query->exact, ", in place ", run.in_place, ", scale ", run.scale, "; ",
-       std::string(family.name()), " ", to_text(used));
+  INFO(on.name, ": ", mask.rows, " rows, ", mask.nonzeros(), " nonzeros, ", query->exact, ", in place ", run.in_place,
+       ", scale ", run.scale, "; ", std::string(family.name()), " ", to_text(used));
   REQUIRE_MESSAGE(!family.forbidden(*query, used), *family.forbidden(*query, used));
   typename Direction::Case c(*on.device, problem, mask, seed, run.scale, run.in_place);
   const RowForms forms(*on.device, mask, family.needs(*query, used));
@@ -93,7 +95,8 @@ void check_families(const typename Direction::Problem& problem, const sparse::Cs
 }
 
 /// Configs that the rules admit, drawn from the space.
-std::vector<FieldMap> sample_configs(const ops::Family& family, const ops::Query& query, sparse::Random& random, std::size_t count) {
+std::vector<FieldMap> sample_configs(const ops::Family& family, const ops::Query& query, sparse::Random& random,
+                                     std::size_t count) {
   std::vector<FieldMap> admitted;
   for (FieldMap& config : family.space(query))
     if (!family.forbidden(query, config)) admitted.push_back(std::move(config));
@@ -115,7 +118,8 @@ TEST_CASE("softmax and its gradient are right for rows of every critical length"
 }
 
 TEST_CASE("masks without rows, without entries, with one entry and with empty rows at either end are right") {
-  for (const auto& lengths : std::vector<std::vector<std::int64_t>>{{}, {0}, {0, 0, 0}, {1}, {0, 1}, {1, 0}, {0, 0, 5, 0}, {2, 2, 2}}) {
+  for (const auto& lengths :
+       std::vector<std::vector<std::int64_t>>{{}, {0}, {0, 0, 0}, {1}, {0, 1}, {1, 0}, {0, 0, 5, 0}, {2, 2, 2}}) {
     check_families<Forward>({.batch = 2, .statistics = RowStatistics::write}, rows_of(lengths));
     check_families<Backward>({.batch = 2}, rows_of(lengths));
   }
@@ -138,14 +142,15 @@ TEST_CASE("pairs of types, scales, statistics, batches, strides and alignments a
     const std::int64_t other_stride = row[6] == 2 && !in_place ? mask.nonzeros() + 8 : in_place ? stride : 0;
     const std::int64_t batch = row[5] == 0 ? 1 : 3;
     const Dtype output = in_place ? element : types[static_cast<std::size_t>(row[1])];
-    const Softmax forward{.batch = batch,
-                          .element = element,
-                          .output = output,
-                          .value_stride = in_place ? other_stride : stride,
-                          .output_stride = other_stride,
-                          .alignment_bytes = std::max({alignments[static_cast<std::size_t>(row[4])], size_of(element), size_of(output)}),
-                          .scale = scales[static_cast<std::size_t>(row[2])],
-                          .statistics = statistics[static_cast<std::size_t>(row[3])]};
+    const Softmax forward{
+        .batch = batch,
+        .element = element,
+        .output = output,
+        .value_stride = in_place ? other_stride : stride,
+        .output_stride = other_stride,
+        .alignment_bytes = std::max({alignments[static_cast<std::size_t>(row[4])], size_of(element), size_of(output)}),
+        .scale = scales[static_cast<std::size_t>(row[2])],
+        .statistics = statistics[static_cast<std::size_t>(row[3])]};
     check_families<Forward>(forward, mask, {.in_place = in_place});
     check_families<Backward>({.batch = batch,
                               .element = element,
@@ -168,10 +173,12 @@ TEST_CASE("configs of the space are right on uneven rows, in place") {
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
     for (const auto& family : Forward::families())
-      for (const FieldMap& config : sample_configs(*family, *ops::make_query(forward, statistics_of(mask), {}, on.device.get()), random, count))
+      for (const FieldMap& config :
+           sample_configs(*family, *ops::make_query(forward, statistics_of(mask), {}, on.device.get()), random, count))
         check<Forward>(on, *family, forward, mask, &config, {.in_place = true});
     for (const auto& family : Backward::families())
-      for (const FieldMap& config : sample_configs(*family, *ops::make_query(backward, statistics_of(mask), {}, on.device.get()), random, count))
+      for (const FieldMap& config :
+           sample_configs(*family, *ops::make_query(backward, statistics_of(mask), {}, on.device.get()), random, count))
         check<Backward>(on, *family, backward, mask, &config, {.in_place = true});
   }
 }
@@ -182,7 +189,8 @@ TEST_CASE("a scale of zero, negative, tiny, huge and not finite gives what float
   for (const float scale : {0.0F, -0.0F, -1.5F, 1e-30F, -1e-42F, 1e30F, 3e38F, -3e38F})
     for (const RowStatistics statistics : {RowStatistics::none, RowStatistics::write})
       check_families<Forward>({.scale = Scale::host, .statistics = statistics}, mask, {.scale = scale});
-  for (const float scale : {0.0F, -1.5F, 1e-30F, 1e30F}) check_families<Backward>({.scale = Scale::device}, mask, {.scale = scale});
+  for (const float scale : {0.0F, -1.5F, 1e-30F, 1e30F})
+    check_families<Backward>({.scale = Scale::device}, mask, {.scale = scale});
   // Every entry of every row is NaN: the reference says so by infinity * x - infinity.
   for (const float scale : {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()}) {
     sparse::Csr positive = mask;
@@ -194,7 +202,8 @@ TEST_CASE("a scale of zero, negative, tiny, huge and not finite gives what float
 TEST_CASE("entries near the largest float neither overflow nor lose their order") {
   sparse::Csr mask = rows_of({3, 4, 2});
   mask.values = {3e38, -3e38, 2.9e38, 3.4e38, 3.4e38, -3.4e38, 1, -3.4e38, -3.4e38};
-  for (const float scale : {1.0F, 1e-38F, -1e-38F, 1e38F}) check_families<Forward>({.scale = Scale::host}, mask, {.scale = scale});
+  for (const float scale : {1.0F, 1e-38F, -1e-38F, 1e38F})
+    check_families<Forward>({.scale = Scale::host}, mask, {.scale = scale});
   check_families<Forward>({}, mask);
 }
 
@@ -204,7 +213,8 @@ TEST_CASE("-infinity leaves a row, a row of nothing else gives zeros, and NaN an
   const std::vector<std::int64_t> lengths = {3, 3, 3, 3, 1, 1, 1, 40, 40, 40, 600, 600, 600, 600};
   for (const std::size_t place : {0, 1, 2}) {
     sparse::Csr mask = rows_of(lengths);
-    for (const float value : sparse::normal_values(mask.nonzeros(), seed)) mask.values.push_back(static_cast<double>(value));
+    for (const float value : sparse::normal_values(mask.nonzeros(), seed))
+      mask.values.push_back(static_cast<double>(value));
     const auto at = [&](std::size_t row, std::size_t entry) -> double& {
       return mask.values[static_cast<std::size_t>(mask.row_offsets[row]) + entry];
     };
@@ -225,7 +235,8 @@ TEST_CASE("-infinity leaves a row, a row of nothing else gives zeros, and NaN an
     at(12, 200 * place + 5) = nan;
     for (const RowStatistics statistics : {RowStatistics::none, RowStatistics::write, RowStatistics::read}) {
       check_families<Forward>({.statistics = statistics}, mask);
-      check_families<Forward>({.element = Dtype::f16, .scale = Scale::host, .statistics = statistics}, mask, {.scale = -2.0F});
+      check_families<Forward>({.element = Dtype::f16, .scale = Scale::host, .statistics = statistics}, mask,
+                              {.scale = -2.0F});
     }
     check_families<Forward>({.scale = Scale::host}, mask, {.scale = 0.0F});
     check_families<Backward>({}, mask);

@@ -1,4 +1,5 @@
-// Sparse strips made on the device against the host's, bit for bit, in several thread orders: the structure, and the values in it.
+// Sparse strips made on the device against the host's, bit for bit, in several thread orders: the structure, and the
+// values in it.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,8 +18,8 @@ namespace {
 
 constexpr std::uint64_t seed = 43;
 
-/// Matrices without repeats: no rows, no columns, no nonzeros, past the edges of strips and of groups of row strips, empty and full
-/// rows, columns in no order.
+/// Matrices without repeats: no rows, no columns, no nonzeros, past the edges of strips and of groups of row strips,
+/// empty and full rows, columns in no order.
 std::vector<sparse::Csr> matrices() {
   std::vector<sparse::Csr> list;
   list.push_back(sparse::uniform(300, 133, 0.8, seed));
@@ -58,12 +59,14 @@ class DeviceForm {
     const IndexType index = matrix.value_positions.empty() ? IndexType::u16 : IndexType::i32;
     const test::DeviceCsr csr(on.device(), matrix.csr, index);
     const DeviceVector<std::int32_t> positions(on.device(), matrix.value_positions);
-    ops::make_sparse_form(on.queue(), {.csr = csr.arrays(), .value_positions = matrix.value_positions.empty() ? nullptr : positions.data()},
-                          {.groups = groups_.data(),
-                           .headers = headers_.data(),
-                           .nonzero_offsets = nonzero_offsets_.data(),
-                           .unit_offsets = unit_offsets_.data(),
-                           .sources = sources_.data()});
+    ops::make_sparse_form(
+        on.queue(),
+        {.csr = csr.arrays(), .value_positions = matrix.value_positions.empty() ? nullptr : positions.data()},
+        {.groups = groups_.data(),
+         .headers = headers_.data(),
+         .nonzero_offsets = nonzero_offsets_.data(),
+         .unit_offsets = unit_offsets_.data(),
+         .sources = sources_.data()});
     on.device().synchronize(on.device().own_stream());
     structure_ = {.groups = groups_.data(),
                   .headers = headers_.data(),
@@ -92,10 +95,12 @@ class DeviceForm {
   SparseStructure structure_ = {};
 };
 
-std::vector<std::byte> packed_on_device(const test::StepDevice& on, const ops::PackSparse& what, const std::vector<std::uint16_t>& values) {
+std::vector<std::byte> packed_on_device(const test::StepDevice& on, const ops::PackSparse& what,
+                                        const std::vector<std::uint16_t>& values) {
   device::Device& device = on.device();
   const DeviceVector<std::uint16_t> input(device, values);
-  const DeviceVector<std::byte> packed(device, std::vector<std::byte>(static_cast<std::size_t>(what.sets * what.set_bytes), std::byte{0xff}));
+  const DeviceVector<std::byte> packed(
+      device, std::vector<std::byte>(static_cast<std::size_t>(what.sets * what.set_bytes), std::byte{0xff}));
   const ops::Packing packing{.values = input.data(), .packed = packed.data()};
   ops::Launch launch = ops::pack_sparse_launch<ops::Packing>(what, [](const ops::Packing& call) { return call; });
   launch.set_kernel(on.session->kernels().get(launch.request(), launch.shared_bytes())->kernel);
@@ -111,7 +116,8 @@ TEST_CASE("sparse strips made on a device, and values packed there, are the host
   for (const test::StepDevice& on : test::step_devices())
     for (const sparse::Csr& csr : matrices())
       for (const bool transposed : {false, true}) {
-        INFO(on.on.name << ": " << csr.rows << " x " << csr.cols << ", " << csr.nonzeros() << " nonzeros" << (transposed ? ", transposed" : ""));
+        INFO(on.on.name << ": " << csr.rows << " x " << csr.cols << ", " << csr.nonzeros() << " nonzeros"
+                        << (transposed ? ", transposed" : ""));
         const Walked matrix = walked(csr, transposed);
         const sparse::SparseForm form = sparse::sparse_form(matrix.csr, matrix.value_positions);
         const DeviceForm on_device(on, matrix);
@@ -128,12 +134,14 @@ TEST_CASE("sparse strips made on a device, and values packed there, are the host
                                       .sets = sets,
                                       .multiprocessors = 3};
         CHECK(what.set_bytes <=
-              ops::sparse_set_bytes_bound(sparse::statistics(matrix.csr.rows, matrix.csr.cols, matrix.csr.row_offsets, matrix.csr.column_indices)) +
+              ops::sparse_set_bytes_bound(sparse::statistics(matrix.csr.rows, matrix.csr.cols, matrix.csr.row_offsets,
+                                                             matrix.csr.column_indices)) +
                   256);
         const std::vector<std::byte> found = packed_on_device(on, what, values);
         for (std::int64_t set = 0; set < sets; ++set) {
           const auto own =
-              std::as_bytes(std::span(values)).subspan(static_cast<std::size_t>(set * stride * 2), static_cast<std::size_t>(csr.nonzeros() * 2));
+              std::as_bytes(std::span(values))
+                  .subspan(static_cast<std::size_t>(set * stride * 2), static_cast<std::size_t>(csr.nonzeros() * 2));
           const std::vector<std::uint32_t> expected = sparse::pack(form, own);
           const auto bytes = std::as_bytes(std::span(expected));
           const auto begin = found.begin() + set * what.set_bytes;

@@ -1,4 +1,5 @@
-// Runs a config of a family that reads sparse strips on one device, below the planner: strips packed on the host or by the family's own launch.
+// Runs a config of a family that reads sparse strips on one device, below the planner: strips packed on the host or by
+// the family's own launch.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -68,7 +69,8 @@ inline std::vector<std::byte> packed_sets(const SparseCase& c, const SparseStruc
   std::vector<std::byte> all(static_cast<std::size_t>(sets * set_bytes), std::byte{0xff});
   const auto nonzeros = static_cast<std::size_t>(c.host.walked.nonzeros());
   for (std::int64_t set = 0; set < sets; ++set) {
-    const auto values = std::span<const float>(c.host.values).subspan(static_cast<std::size_t>(set * c.host.value_stride), nonzeros);
+    const auto values =
+        std::span<const float>(c.host.values).subspan(static_cast<std::size_t>(set * c.host.value_stride), nonzeros);
     const std::vector<std::uint32_t> packed = sparse::pack(c.form, sparse::to_storage(problem.element, values));
     std::ranges::copy(std::as_bytes(std::span(packed)), all.data() + set * set_bytes);
   }
@@ -84,14 +86,16 @@ class SparseRun : private DeviceSparseForm, public PackedRun {
 };
 
 /// C as the device computes it with this config.
-inline std::vector<float> run_sparse(device::Device& device, const ops::Family& family, const SparseCase& c, const FieldMap& config) {
+inline std::vector<float> run_sparse(device::Device& device, const ops::Family& family, const SparseCase& c,
+                                     const FieldMap& config) {
   const SparseRun run(device, family, c, config);
   run.enqueue();
   return run.output();
 }
 
 /// Element by element against float64 (check_output).
-inline void check_sparse(const NamedDevice& on, const ops::Family& family, const SparseCase& c, const FieldMap& config) {
+inline void check_sparse(const NamedDevice& on, const ops::Family& family, const SparseCase& c,
+                         const FieldMap& config) {
   INFO(on.name, ": ", described(c.host), "; ", to_text(config));
   check_output(c.host, run_sparse(*on.device, family, c, config));
 }

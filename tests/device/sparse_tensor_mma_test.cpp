@@ -36,8 +36,10 @@ const Subject<SparseCase>& subject() {
       .family = family(),
       .devices = devices_of(family()),
       .values = field_values(),
-      .run = [](const NamedDevice& on, const SparseCase& c, const FieldMap& config) { return run_sparse(*on.device, family(), c, config); },
-      .check = [](const NamedDevice& on, const SparseCase& c, const FieldMap& config) { check_sparse(on, family(), c, config); },
+      .run = [](const NamedDevice& on, const SparseCase& c,
+                const FieldMap& config) { return run_sparse(*on.device, family(), c, config); },
+      .check = [](const NamedDevice& on, const SparseCase& c,
+                  const FieldMap& config) { check_sparse(on, family(), c, config); },
       .slow = true};
   return made;
 }
@@ -65,8 +67,8 @@ TEST_CASE("sparse_tensor_mma: the default config and random configs are right on
   for (int i = 0; i < (thread_sanitized ? 2 : 5); ++i) {
     const auto rows = pick<std::int64_t>(random, {1, 2, 15, 16, 17, 33, 70, 140});
     const auto cols = pick<std::int64_t>(random, {1, 2, 31, 33, 64, 65, 147, 300, 600});
-    Spmm problem =
-        persistent(1 + random.below(300), i % 2 == 0 ? Dtype::f16 : Dtype::bf16, random.below(2) == 0 ? Layout::row_major : Layout::column_major);
+    Spmm problem = persistent(1 + random.below(300), i % 2 == 0 ? Dtype::f16 : Dtype::bf16,
+                              random.below(2) == 0 ? Layout::row_major : Layout::column_major);
     if (random.below(2) == 0) problem.value_lifetime = ValueLifetime::per_call;
     if (random.below(3) == 0) problem.alignment_bytes = size_of(Dtype::f32);
     const SparseCase c(uneven_mask(rows, cols, random.bits()), problem, random.bits());
@@ -78,7 +80,8 @@ TEST_CASE("sparse_tensor_mma: the default config and random configs are right on
 TEST_CASE("sparse_tensor_mma: n is right from 1 to 40, at every alignment of B") {
   sparse::Random random(seed + 1);
   for (std::int64_t n = 1; n <= 40; n += thread_sanitized ? 13 : n < 10 ? 1 : 5) {
-    Spmm problem = persistent(n, n % 3 == 0 ? Dtype::f16 : Dtype::bf16, n % 2 == 0 ? Layout::row_major : Layout::column_major);
+    Spmm problem =
+        persistent(n, n % 3 == 0 ? Dtype::f16 : Dtype::bf16, n % 2 == 0 ? Layout::row_major : Layout::column_major);
     problem.output = problem.element;
     problem.alignment_bytes = 2 << n % 4;
     const SparseCase c(sparse::uniform(40, 100 + n, 0.9, random.bits()), problem, random.bits());
@@ -87,9 +90,12 @@ TEST_CASE("sparse_tensor_mma: n is right from 1 to 40, at every alignment of B")
   }
 }
 
-TEST_CASE("sparse_tensor_mma: full rows, empty tiles, empty matrices, no rows, no columns, and one element are right, with every epilogue's help") {
+TEST_CASE(
+    "sparse_tensor_mma: full rows, empty tiles, empty matrices, no rows, no columns, and one element are right, with "
+    "every epilogue's help") {
   // Only the second step of the second k block, and only the third strip, has anything.
-  sparse::Csr lonely{.rows = 70, .cols = 130, .row_offsets = std::vector<std::int64_t>(71, 0), .column_indices = {100, 101, 102}};
+  sparse::Csr lonely{
+      .rows = 70, .cols = 130, .row_offsets = std::vector<std::int64_t>(71, 0), .column_indices = {100, 101, 102}};
   std::fill(lonely.row_offsets.begin() + 41, lonely.row_offsets.end(), 3);
   check_small_matrices(subject(), 5, {Dtype::f16, Dtype::bf16}, seed, {lonely});
 }
@@ -106,8 +112,12 @@ TEST_CASE("sparse_tensor_mma: strips that do not fit their stage are read from g
   for (const int passes : {1, 2, 3})
     for (const int warp_columns : {8, 64}) {
       const SparseCase c(uneven_mask(70, 300, seed), persistent(40, Dtype::f16), seed);
-      const SparseTensorMmaConfig config{
-          .row_warps = 2, .column_warps = 1, .warp_strips = 2, .warp_columns = warp_columns, .stages = 2, .strip_passes = passes};
+      const SparseTensorMmaConfig config{.row_warps = 2,
+                                         .column_warps = 1,
+                                         .warp_strips = 2,
+                                         .warp_columns = warp_columns,
+                                         .stages = 2,
+                                         .strip_passes = passes};
       const int turn = passes + warp_columns / 8;
       for (const NamedDevice& on : devices_of_turn(subject().devices, static_cast<std::size_t>(turn)))
         subject().check(on, c, codegen::to_map(config));
@@ -126,15 +136,19 @@ TEST_CASE("sparse_tensor_mma: values that are not finite change their own row on
   std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::bf16}) {
     const SparseCase c(uneven_mask(40, 190, seed), persistent(20, element), seed);
-    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) { check_rows_stay_apart(subject(), on, c, config, 3); });
+    on_each(subject(), turn++, c, random,
+            [&](const NamedDevice& on, const FieldMap& config) { check_rows_stay_apart(subject(), on, c, config, 3); });
   }
 }
 
-TEST_CASE("sparse_tensor_mma: elements of B that are not finite change their own column only, and there every row that uses them") {
+TEST_CASE(
+    "sparse_tensor_mma: elements of B that are not finite change their own column only, and there every row that uses "
+    "them") {
   sparse::Random random(seed);
   const SparseCase c(uneven_mask(40, 190, seed), persistent(20, Dtype::f16), seed);
   on_each(subject(), 2, c, random, [&](const NamedDevice& on, const FieldMap& config) {
-    check_columns_stay_apart(subject(), on, c, config, false, [](std::int64_t k, std::int64_t j) { return k % 5 == 0 && k % 4 == j; });
+    check_columns_stay_apart(subject(), on, c, config, false,
+                             [](std::int64_t k, std::int64_t j) { return k % 5 == 0 && k % 4 == j; });
   });
 }
 
@@ -143,7 +157,8 @@ TEST_CASE("sparse_tensor_mma: what a product of a batch holds never reaches anot
   std::size_t turn = 0;
   for (const ValueLifetime lifetime : {ValueLifetime::per_call, ValueLifetime::persistent}) {
     const SparseCase c(uneven_mask(40, 90, seed), three_products(12, Dtype::bf16, lifetime), seed);
-    on_each(subject(), turn++, c, random,
-            [&](const NamedDevice& on, const FieldMap& config) { check_products_stay_apart(subject(), on, c, config); });
+    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
+      check_products_stay_apart(subject(), on, c, config);
+    });
   }
 }

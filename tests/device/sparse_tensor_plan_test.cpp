@@ -1,4 +1,5 @@
-// Plans of the sparse_tensor families through the public API: their values packed once, saved, loaded and shared, with and without CSR.
+// Plans of the sparse_tensor families through the public API: their values packed once, saved, loaded and shared, with
+// and without CSR.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -25,23 +26,30 @@ std::vector<std::string> families(const Context& context) {
   std::vector<std::string> list;
   for (const char* name : {"sparse_tensor_mma", "sparse_tensor_wgmma"})
     if (ops::find_family("spmm", name)->runs_on(test::device_of(context).architecture())) list.emplace_back(name);
-  if (list.empty()) std::printf("plans of sparse strips skipped: %s has no sparse multiplication\n", context.device().name.c_str());
+  if (list.empty())
+    std::printf("plans of sparse strips skipped: %s has no sparse multiplication\n", context.device().name.c_str());
   return list;
 }
 
 }  // namespace
 
-TEST_CASE("plans that are asked of a sparse_tensor family pack, save, load and share one format, before and after the CSR arrays are gone") {
+TEST_CASE(
+    "plans that are asked of a sparse_tensor family pack, save, load and share one format, before and after the CSR "
+    "arrays are gone") {
   INFO("seed " << seed);
   on_every_device([](const Context& context) {
     for (const bool transposed : {false, true}) {
       const sparse::Csr csr = test::uneven_mask(104, 152, seed);
-      const Spmm problem{
-          .n = 40, .element = Dtype::f16, .output = Dtype::f32, .sparse_transposed = transposed, .value_lifetime = ValueLifetime::persistent};
+      const Spmm problem{.n = 40,
+                         .element = Dtype::f16,
+                         .output = Dtype::f32,
+                         .sparse_transposed = transposed,
+                         .value_lifetime = ValueLifetime::persistent};
       const Topology topology = context.topology(csr.view());
       tune::SpmmCase operands(test::device_of(context), problem, csr, seed);
       std::vector<SpmmPlan> plans;
-      for (const std::string& name : families(context)) plans.push_back(context.plan(problem, topology, {.family = name}));
+      for (const std::string& name : families(context))
+        plans.push_back(context.plan(problem, topology, {.family = name}));
       if (plans.empty()) return;
       const PackedValues packed = plans.front().pack(nullptr, operands.values());
       CHECK(packed.format() == (transposed ? "strip16x64/2:4/f16/transposed" : "strip16x64/2:4/f16"));
@@ -64,19 +72,22 @@ TEST_CASE("plans that are asked of a sparse_tensor family pack, save, load and s
   });
 }
 
-TEST_CASE("sparse strips are made once, count as the topology's memory, and their headers are told from another topology's") {
+TEST_CASE(
+    "sparse strips are made once, count as the topology's memory, and their headers are told from another topology's") {
   on_every_device([](const Context& context) {
     device::Device& device = test::device_of(context);
     const sparse::Csr csr = sparse::uniform(100, 200, 0.9, seed);
     const Topology topology = context.topology(csr.view());
     const std::int64_t before = topology.device_bytes();
     const ops::TopologyPointers form = topology.state()->pointers({.sparse_strips = true});
-    CHECK(topology.device_bytes() >= before + csr.nonzeros() * 4 + std::int64_t{form.sparse.row_strips} * form.sparse.k_blocks * 132);
+    CHECK(topology.device_bytes() >=
+          before + csr.nonzeros() * 4 + std::int64_t{form.sparse.row_strips} * form.sparse.k_blocks * 132);
     CHECK(topology.state()->pointers({.sparse_strips = true}).sparse.groups == form.sparse.groups);
     CHECK(form.row_offsets == nullptr);
 
     const ops::PackedFormat& format = *ops::find_packed_format(ops::sparse_format(Dtype::bf16));
-    const test::Floats values(device, std::vector<float>(static_cast<std::size_t>(csr.nonzeros()), 1.0F));  // bits of 16 are taken
+    const test::Floats values(
+        device, std::vector<float>(static_cast<std::size_t>(csr.nonzeros()), 1.0F));  // bits of 16 are taken
     const plan::PackedKind kind{.packing = &format};
     const PackedValues packed = plan::pack(topology, kind, {.values = values.data(), .element = Dtype::bf16}, nullptr);
     std::vector<std::byte> bytes(static_cast<std::size_t>(packed.bytes()));

@@ -1,4 +1,5 @@
-// sparse_tensor_wgmma against float64 on every GPU of sm_90, simplest problems first: a first failure tells which part is wrong.
+// sparse_tensor_wgmma against float64 on every GPU of sm_90, simplest problems first: a first failure tells which part
+// is wrong.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -30,7 +31,11 @@ const std::vector<test::NamedDevice>& hoppers() {
 }
 
 Spmm problem_of(std::int64_t n, Dtype element = Dtype::f16, Layout dense_layout = Layout::row_major) {
-  return {.n = n, .element = element, .output = Dtype::f32, .dense_layout = dense_layout, .value_lifetime = ValueLifetime::persistent};
+  return {.n = n,
+          .element = element,
+          .output = Dtype::f32,
+          .dense_layout = dense_layout,
+          .value_lifetime = ValueLifetime::persistent};
 }
 
 /// The plainest config: one warpgroup, two stages.
@@ -82,7 +87,8 @@ TEST_CASE("sparse_tensor_wgmma: one identity of a block, times B, is B, for ever
 
 TEST_CASE("sparse_tensor_wgmma: each place among four columns is found") {
   for (const std::int64_t first : {1, 2, 3, 4, 17, 32})
-    for (const Layout layout : all_layouts) check(SparseCase(diagonal(64, first), problem_of(64, Dtype::f16, layout), seed), plain(64));
+    for (const Layout layout : all_layouts)
+      check(SparseCase(diagonal(64, first), problem_of(64, Dtype::f16, layout), seed), plain(64));
 }
 
 TEST_CASE("sparse_tensor_wgmma: one k block of random values, of one pass and of two, and full") {
@@ -127,7 +133,8 @@ TEST_CASE("sparse_tensor_wgmma: warps of a warpgroup with different numbers of p
 TEST_CASE("sparse_tensor_wgmma: the tiles of a large product, their order, and slices of k") {
   for (const int k_split : {1, 2, 3})
     for (const int raster_rows : {1, 2, 8}) {
-      const SparseTensorWgmmaConfig config = {.warpgroups = 2, .tile_columns = 64, .stages = 3, .k_split = k_split, .raster_rows = raster_rows};
+      const SparseTensorWgmmaConfig config = {
+          .warpgroups = 2, .tile_columns = 64, .stages = 3, .k_split = k_split, .raster_rows = raster_rows};
       check(SparseCase(sparse::uniform(1000, 448, 0.95, seed), problem_of(200), seed), config);
     }
 }
@@ -137,7 +144,8 @@ TEST_CASE("sparse_tensor_wgmma: slices of k whose blocks are a cluster, with eve
     for (const int columns : all_columns) {
       Spmm problem = problem_of(200);
       problem.batch = k_split == 3 ? 2 : 1;
-      problem.epilogue = {.bias = Bias::per_column, .residual = true, .activation = Activation::relu, .accumulate = true};
+      problem.epilogue = {
+          .bias = Bias::per_column, .residual = true, .activation = Activation::relu, .accumulate = true};
       SparseTensorWgmmaConfig config = plain(columns);
       config.k_split = k_split;
       config.cluster_sums = true;
@@ -180,7 +188,8 @@ TEST_CASE("sparse_tensor_wgmma: every config of the space that differs in its ti
     const SparseCase c(test::uneven_mask(300, 1000, seed), problem_of(256, Dtype::bf16), seed);
     const ops::SpmmQuery query = c.query(on.device.get());
     for (const FieldMap& config : family().space(query))
-      if (!family().forbidden(query, config) && config.at("raster_rows") == "8") test::check_sparse(on, family(), c, config);
+      if (!family().forbidden(query, config) && config.at("raster_rows") == "8")
+        test::check_sparse(on, family(), c, config);
   }
 }
 

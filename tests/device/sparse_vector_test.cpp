@@ -1,5 +1,5 @@
-// sparse_vector against float64, on the emulator in several thread orders and on every GPU: every field in every value, problems in
-// which every pair of properties occurs, sizes from nothing up, and what must not leak.
+// sparse_vector against float64, on the emulator in several thread orders and on every GPU: every field in every value,
+// problems in which every pair of properties occurs, sizes from nothing up, and what must not leak.
 #include "ops/spmm/sparse_vector.hpp"
 #include "device/packed_run.hpp"
 #include "device/packed_trials.hpp"
@@ -35,7 +35,8 @@ const FieldValues& field_values() {
 
 /// One product to check.
 struct VectorCase {
-  VectorCase(const sparse::Csr& csr, const Spmm& problem, std::uint64_t case_seed) : host(problem, csr, case_seed, -0.75F) {}
+  VectorCase(const sparse::Csr& csr, const Spmm& problem, std::uint64_t case_seed)
+      : host(problem, csr, case_seed, -0.75F) {}
 
   tune::SpmmHost host;
   std::optional<ops::SizeRange> sizes = {};  ///< that the choice serves; empty: the problem's n alone
@@ -71,8 +72,10 @@ class RunsOnDevice {
     const Spmm& problem = c.problem();
     const auto nonzeros = static_cast<std::size_t>(c.host.walked.nonzeros());
     for (std::int64_t set = 0; set < (problem.values_per_batch ? problem.batch : 1); ++set) {
-      const auto values = std::span<const float>(c.host.values).subspan(static_cast<std::size_t>(set * c.host.value_stride), nonzeros);
-      const std::vector<std::byte> packed = sparse::pack(form_, problem.element, sparse::to_storage(problem.element, values));
+      const auto values =
+          std::span<const float>(c.host.values).subspan(static_cast<std::size_t>(set * c.host.value_stride), nonzeros);
+      const std::vector<std::byte> packed =
+          sparse::pack(form_, problem.element, sparse::to_storage(problem.element, values));
       sets_.insert(sets_.end(), packed.begin(), packed.end());
     }
   }
@@ -99,8 +102,12 @@ void check(const NamedDevice& on, const VectorCase& c, const FieldMap& config) {
 }
 
 const Subject<VectorCase>& subject() {
-  static const Subject<VectorCase> made{
-      .family = family(), .devices = kernel_devices(), .values = field_values(), .run = run, .check = check, .slow = true};
+  static const Subject<VectorCase> made{.family = family(),
+                                        .devices = kernel_devices(),
+                                        .values = field_values(),
+                                        .run = run,
+                                        .check = check,
+                                        .slow = true};
   return made;
 }
 
@@ -110,7 +117,8 @@ TEST_CASE("sparse_vector: every field of a config is tried in every value, and e
   require_every_field<SparseVectorConfig>(field_values());
   std::vector<VectorCase> cases;
   for (const std::int64_t n : {4, 2, 1})
-    for (const Dtype element : {Dtype::f16, Dtype::f32}) cases.emplace_back(uneven_mask(100, 440, seed), persistent(n, element), seed);
+    for (const Dtype element : {Dtype::f16, Dtype::f32})
+      cases.emplace_back(uneven_mask(100, 440, seed), persistent(n, element), seed);
   cases.emplace_back(sparse::uniform(9, 2048, 0.0, seed), persistent(1, Dtype::f16), seed);  // rows for many lanes
   check_every_value(subject(), cases, seed);
 }
@@ -128,18 +136,23 @@ TEST_CASE("sparse_vector: the default config and random configs are right on ran
   for (int i = 0; i < (thread_sanitized ? 2 : 9); ++i) {
     const auto rows = pick<std::int64_t>(random, {1, 2, 15, 33, 70, 140});
     const auto cols = pick<std::int64_t>(random, {1, 2, 31, 33, 64, 147, 300, 448});
-    Spmm problem = persistent(1 + random.below(4), static_cast<Dtype>(i % 3), random.below(2) == 0 ? Layout::row_major : Layout::column_major);
+    Spmm problem = persistent(1 + random.below(4), static_cast<Dtype>(i % 3),
+                              random.below(2) == 0 ? Layout::row_major : Layout::column_major);
     if (random.below(2) == 0) problem.value_lifetime = ValueLifetime::per_call;
     if (random.below(3) == 0) problem.alignment_bytes = size_of(problem.element);
     if (random.below(3) == 0) problem.nonfinite = NonFinite::sparse;
     const double sparsity = pick(random, {0.0, 0.5, 0.8, 0.95});
-    const sparse::Csr csr = i % 2 == 0 ? uneven_mask(rows, cols, random.bits()) : sparse::uniform(rows, cols, sparsity, random.bits());
+    const sparse::Csr csr =
+        i % 2 == 0 ? uneven_mask(rows, cols, random.bits()) : sparse::uniform(rows, cols, sparsity, random.bits());
     const VectorCase c(csr, problem, random.bits());
-    on_each(subject(), static_cast<std::size_t>(i), c, random, [&](const NamedDevice& on, const FieldMap& config) { check(on, c, config); });
+    on_each(subject(), static_cast<std::size_t>(i), c, random,
+            [&](const NamedDevice& on, const FieldMap& config) { check(on, c, config); });
   }
 }
 
-TEST_CASE("sparse_vector: full rows, empty matrices, no rows, no columns, and one element are right, with every epilogue's help") {
+TEST_CASE(
+    "sparse_vector: full rows, empty matrices, no rows, no columns, and one element are right, with every epilogue's "
+    "help") {
   check_small_matrices(subject(), 3, {Dtype::f16, Dtype::f32}, seed);
 }
 
@@ -152,11 +165,16 @@ TEST_CASE("sparse_vector: a choice for several n is right for each of them") {
     }
 }
 
-TEST_CASE("sparse_vector: the same config gives the same bits in every thread order, with rows that several warps share") {
+TEST_CASE(
+    "sparse_vector: the same config gives the same bits in every thread order, with rows that several warps share") {
   for (const std::int64_t n : {1, 3}) {
     const VectorCase c(sparse::uniform(40, 448, 0.3, seed), persistent(n, Dtype::f16), seed);
-    const SparseVectorConfig config{
-        .columns = n == 1 ? 1 : 4, .dense_rows = 448, .threads = 128, .lanes_per_row = 64, .tile_rows = 8, .min_blocks = 1};
+    const SparseVectorConfig config{.columns = n == 1 ? 1 : 4,
+                                    .dense_rows = 448,
+                                    .threads = 128,
+                                    .lanes_per_row = 64,
+                                    .tile_rows = 8,
+                                    .min_blocks = 1};
     check_every_order(subject(), c, codegen::to_map(config));
   }
 }
@@ -166,11 +184,13 @@ TEST_CASE("sparse_vector: values that are not finite change their own row only")
   std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::f32}) {
     const VectorCase c(uneven_mask(40, 190, seed), persistent(2, element), seed);
-    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) { check_rows_stay_apart(subject(), on, c, config, 3); });
+    on_each(subject(), turn++, c, random,
+            [&](const NamedDevice& on, const FieldMap& config) { check_rows_stay_apart(subject(), on, c, config, 3); });
   }
 }
 
-TEST_CASE("sparse_vector: elements of B that are not finite change their own column only, and there the rows that use them") {
+TEST_CASE(
+    "sparse_vector: elements of B that are not finite change their own column only, and there the rows that use them") {
   sparse::Random random(seed);
   std::size_t turn = 0;
   for (const Dtype element : {Dtype::bf16, Dtype::f32})
@@ -180,7 +200,8 @@ TEST_CASE("sparse_vector: elements of B that are not finite change their own col
       // Rows with escapes, rows that end within a run, empty rows.
       const VectorCase c(sparse::uniform(60, 440, 0.93, seed, 0.4), problem, seed);
       on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
-        check_columns_stay_apart(subject(), on, c, config, true, [](std::int64_t k, std::int64_t j) { return k % 9 == 0 && j == 1; });
+        check_columns_stay_apart(subject(), on, c, config, true,
+                                 [](std::int64_t k, std::int64_t j) { return k % 9 == 0 && j == 1; });
       });
     }
 }
@@ -190,7 +211,8 @@ TEST_CASE("sparse_vector: what a product of a batch holds never reaches another"
   std::size_t turn = 0;
   for (const ValueLifetime lifetime : {ValueLifetime::per_call, ValueLifetime::persistent}) {
     const VectorCase c(uneven_mask(40, 90, seed), three_products(2, Dtype::f16, lifetime), seed);
-    on_each(subject(), turn++, c, random,
-            [&](const NamedDevice& on, const FieldMap& config) { check_products_stay_apart(subject(), on, c, config); });
+    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
+      check_products_stay_apart(subject(), on, c, config);
+    });
   }
 }

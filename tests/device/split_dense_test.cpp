@@ -1,4 +1,5 @@
-// B as tiles for the tensor cores, against the host's, bit for bit: on the emulator in several thread orders and on every GPU.
+// B as tiles for the tensor cores, against the host's, bit for bit: on the emulator in several thread orders and on
+// every GPU.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -41,7 +42,8 @@ class HostDense {
   std::int64_t product_;
 };
 
-/// 2^e such that the largest finite magnitude of so many elements lies in [2^13, 2^14), e at most 126; 1 where all are zero.
+/// 2^e such that the largest finite magnitude of so many elements lies in [2^13, 2^14), e at most 126; 1 where all are
+/// zero.
 float scale_of(const HostDense& b, std::int64_t first_k, std::int64_t count, std::int64_t column) {
   float largest = 0;
   for (std::int64_t k = first_k; k < first_k + count; ++k)
@@ -67,17 +69,23 @@ Tiles expected(const tune::SpmmHost& host, PackedMode mode, std::int64_t tile_co
   const std::int64_t tile_bytes = tile_columns == 64 && two ? 16384 : 8192;
   Tiles tiles;
   tiles.bytes.resize(static_cast<std::size_t>(host.problem.batch * column_tiles * k_blocks * tile_bytes));
-  if (mode == PackedMode::f16x3) tiles.scales.resize(static_cast<std::size_t>(host.problem.batch * k_blocks * column_tiles * tile_columns));
+  if (mode == PackedMode::f16x3)
+    tiles.scales.resize(static_cast<std::size_t>(host.problem.batch * k_blocks * column_tiles * tile_columns));
   for (std::int64_t product = 0; product < host.problem.batch; ++product) {
     const HostDense b(host, product);
     for (std::int64_t block = 0; block < k_blocks; ++block)
       for (std::int64_t column = 0; column < column_tiles * tile_columns; ++column) {
-        const float scale = mode == PackedMode::f16x3 ? scale_of(b, 64 * (block - block % scale_blocks), 64 * scale_blocks, column) : 1.0F;
+        const float scale = mode == PackedMode::f16x3
+                                ? scale_of(b, 64 * (block - block % scale_blocks), 64 * scale_blocks, column)
+                                : 1.0F;
         if (mode == PackedMode::f16x3)
-          tiles.scales[static_cast<std::size_t>((product * k_blocks + block) * column_tiles * tile_columns + column)] = 1 / scale;
+          tiles.scales[static_cast<std::size_t>((product * k_blocks + block) * column_tiles * tile_columns + column)] =
+              1 / scale;
         const std::int64_t first = ((product * column_tiles + column / tile_columns) * k_blocks + block) * tile_bytes;
         const std::int64_t c = column % tile_columns;
-        const auto place = [&](std::int64_t k, std::int64_t in_line) { return first + k * 128 + ((in_line / 8) ^ (k % 8)) * 16 + in_line % 8 * 2; };
+        const auto place = [&](std::int64_t k, std::int64_t in_line) {
+          return first + k * 128 + ((in_line / 8) ^ (k % 8)) * 16 + in_line % 8 * 2;
+        };
         for (std::int64_t k = 0; k < 64; ++k) {
           const float value = b.at(64 * block + k, column) * scale;
           const float high = sparse::round_to(type, value);
@@ -92,8 +100,8 @@ Tiles expected(const tune::SpmmHost& host, PackedMode mode, std::int64_t tile_co
 }
 
 std::string described(const tune::SpmmHost& host, PackedMode mode, int tile_columns, int scale_blocks) {
-  return fmt::format("k = {}, n = {}, {} columns a tile, {} k blocks a scale, {}, {}", host.walked.cols, host.problem.n, tile_columns, scale_blocks,
-                     name(mode), ops::exact_key(host.problem));
+  return fmt::format("k = {}, n = {}, {} columns a tile, {} k blocks a scale, {}, {}", host.walked.cols, host.problem.n,
+                     tile_columns, scale_blocks, name(mode), ops::exact_key(host.problem));
 }
 
 void check(const tune::SpmmHost& host, PackedMode mode, int tile_columns, int scale_blocks = 1) {
@@ -125,10 +133,12 @@ void check(const tune::SpmmHost& host, PackedMode mode, int tile_columns, int sc
     std::vector<std::byte> found(right.bytes.size());
     device.copy_to_host(found.data(), workspace.data(), static_cast<std::int64_t>(found.size()));
     const auto different = std::mismatch(found.begin(), found.end(), right.bytes.begin());
-    CHECK_MESSAGE(different.first == found.end(), "byte ", different.first - found.begin(), " of ", found.size(), " differs");
+    CHECK_MESSAGE(different.first == found.end(), "byte ", different.first - found.begin(), " of ", found.size(),
+                  " differs");
     std::vector<float> scales(right.scales.size());
     if (scales.empty()) continue;
-    device.copy_to_host(scales.data(), workspace.as<char>() + what.scales_offset_bytes, static_cast<std::int64_t>(scales.size() * sizeof(float)));
+    device.copy_to_host(scales.data(), workspace.as<char>() + what.scales_offset_bytes,
+                        static_cast<std::int64_t>(scales.size() * sizeof(float)));
     CHECK(scales == right.scales);
   }
 }
@@ -158,7 +168,8 @@ TEST_CASE("tiles of B are the host's, bit for bit, for every mode, layout and al
   for (const Mode& mode : modes())
     for (const Layout layout : {Layout::row_major, Layout::column_major})
       for (const int alignment : {16, size_of(mode.element)}) {
-        Spmm problem{.n = 1 + random.below(150), .element = mode.element, .dense_layout = layout, .alignment_bytes = alignment};
+        Spmm problem{
+            .n = 1 + random.below(150), .element = mode.element, .dense_layout = layout, .alignment_bytes = alignment};
         check(host_of(problem, 1 + random.below(200), random.bits()), mode.mode, mode.tile_columns);
         if (test::thread_sanitized) continue;
         problem.n = 64;
@@ -181,7 +192,8 @@ TEST_CASE("tiles of B: two k blocks share the scales of their columns, where the
 
 TEST_CASE("tiles of a batch of B lie one after the other, and what lies between lines of B is in none") {
   for (const Mode& mode : modes()) {
-    Spmm problem{.n = 37, .batch = 3, .element = mode.element, .dense_leading = 48, .dense_stride = std::int64_t{90} * 48};
+    Spmm problem{
+        .n = 37, .batch = 3, .element = mode.element, .dense_leading = 48, .dense_stride = std::int64_t{90} * 48};
     check(host_of(problem, 70, seed), mode.mode, mode.tile_columns);
     problem.dense_layout = Layout::column_major;
     problem.dense_leading = 72;

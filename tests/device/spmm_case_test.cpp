@@ -1,4 +1,5 @@
-// The case that tuner, tool and benchmarks verify SpMM with: it accepts what row_tile computes, and nothing that is wrong.
+// The case that tuner, tool and benchmarks verify SpMM with: it accepts what row_tile computes, and nothing that is
+// wrong.
 #include "tune/spmm_case.hpp"
 
 #include "device/family_run.hpp"
@@ -14,8 +15,17 @@ constexpr std::uint64_t seed = 20204;
 const std::vector<Spmm>& problems() {
   static const std::vector<Spmm> list = {
       {.n = 20},
-      {.n = 24, .batch = 3, .values_per_batch = true, .element = Dtype::f16, .output_leading = 30, .epilogue = {.bias = Bias::per_column}},
-      {.n = 8, .element = Dtype::bf16, .sparse_transposed = true, .dense_layout = Layout::column_major, .epilogue = {.residual = true}},
+      {.n = 24,
+       .batch = 3,
+       .values_per_batch = true,
+       .element = Dtype::f16,
+       .output_leading = 30,
+       .epilogue = {.bias = Bias::per_column}},
+      {.n = 8,
+       .element = Dtype::bf16,
+       .sparse_transposed = true,
+       .dense_layout = Layout::column_major,
+       .epilogue = {.residual = true}},
       {.n = 9,
        .element = Dtype::f16,
        .output = Dtype::f32,
@@ -55,7 +65,8 @@ TEST_CASE("an SpMM case refuses an output that was not written, written wrongly,
     CHECK(!operands.verify([](Stream) {}).wrong.empty());
     const std::int64_t element_bytes = size_of(problem.output.value_or(problem.element));
     const std::int64_t rows = problem.sparse_transposed ? matrix().cols : matrix().rows;
-    const ops::StoredMatrix shape = ops::stored_matrix(problem.output_layout, rows, problem.n, problem.output_leading, problem.output_stride);
+    const ops::StoredMatrix shape =
+        ops::stored_matrix(problem.output_layout, rows, problem.n, problem.output_leading, problem.output_stride);
     const std::int64_t bytes = ((problem.batch - 1) * shape.stride + shape.extent()) * element_bytes;
     const auto zeros = [&](std::int64_t from, std::int64_t to) {
       auto* const output = static_cast<char*>(operands.call().output);
@@ -65,6 +76,7 @@ TEST_CASE("an SpMM case refuses an output that was not written, written wrongly,
     CHECK(zeros(0, bytes).find(padded ? "written" : "above the tolerance") != std::string::npos);
     CHECK(zeros(-2, bytes).find("written") != std::string::npos);
     CHECK(zeros(0, bytes + 2).find("written") != std::string::npos);
-    if (!padded && !problem.epilogue.accumulate) CHECK(zeros(element_bytes, bytes).find("not written") != std::string::npos);
+    if (!padded && !problem.epilogue.accumulate)
+      CHECK(zeros(element_bytes, bytes).find("not written") != std::string::npos);
   }
 }

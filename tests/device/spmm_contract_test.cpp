@@ -25,12 +25,19 @@ struct Product {
 
   /// Tensor-core families certify their sums for it.
   Spmm problem() const {
-    return {.n = n, .element = element, .output = Dtype::f32, .nonfinite = NonFinite::sparse, .value_lifetime = ValueLifetime::persistent};
+    return {.n = n,
+            .element = element,
+            .output = Dtype::f32,
+            .nonfinite = NonFinite::sparse,
+            .value_lifetime = ValueLifetime::persistent};
   }
-  std::int64_t longest() const { return sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices).longest_row; }
+  std::int64_t longest() const {
+    return sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices).longest_row;
+  }
 };
 
-Product product(sparse::Csr mask, std::int64_t n, const Distribution& from, std::uint64_t seed, Dtype element = Dtype::f32) {
+Product product(sparse::Csr mask, std::int64_t n, const Distribution& from, std::uint64_t seed,
+                Dtype element = Dtype::f32) {
   std::vector<float> values = held(element, drawn(from, mask.nonzeros(), seed));
   std::vector<float> dense = held(element, drawn(from, mask.cols * n, seed + 1));
   return {.mask = std::move(mask), .values = std::move(values), .dense = std::move(dense), .n = n, .element = element};
@@ -49,17 +56,20 @@ std::vector<float> run(const Context& context, const Product& of, const Topology
   device::Device& device = device_of(context);
   const SpmmPlan plan = context.plan(of.problem(), topology, {.effort = Effort::heuristic, .family = family});
   const device::Buffer values = stored(device, of.element, of.values), dense = stored(device, of.element, of.dense);
-  const Floats output(device, std::vector<float>(static_cast<std::size_t>(of.mask.rows * of.n), std::numeric_limits<float>::quiet_NaN()));
+  const Floats output(device, std::vector<float>(static_cast<std::size_t>(of.mask.rows * of.n),
+                                                 std::numeric_limits<float>::quiet_NaN()));
   const PackedValues packed = plan.pack(nullptr, values.data());
   const Workspace workspace = plan.make_workspace();
-  plan.execute(device.own_stream(), {.packed = packed, .dense = dense.data(), .output = output.data(), .workspace = workspace});
+  plan.execute(device.own_stream(),
+               {.packed = packed, .dense = dense.data(), .output = output.data(), .workspace = workspace});
   device.synchronize(device.own_stream());
   return output.read();
 }
 
 /// Each row of B times its factor, and each column of A over it: the product stays.
 void spread(Product& of, const std::vector<float>& factors) {
-  for (std::size_t entry = 0; entry < of.values.size(); ++entry) of.values[entry] /= factors[of.mask.column_indices[entry]];
+  for (std::size_t entry = 0; entry < of.values.size(); ++entry)
+    of.values[entry] /= factors[of.mask.column_indices[entry]];
   for (std::size_t i = 0; i < of.dense.size(); ++i) of.dense[i] *= factors[i / of.n];
 }
 
@@ -77,7 +87,8 @@ TEST_CASE("ordinary operands: every element of a product errs by at most 2^-19 o
       for (const Distribution& from : ordinary_distributions()) {
         CAPTURE(from.name);
         CAPTURE(name(element));
-        check_every_family(devices, product(sparse::uniform(48, 700, 0.8, seed), n, from, seed, element), ordinary_units);
+        check_every_family(devices, product(sparse::uniform(48, 700, 0.8, seed), n, from, seed, element),
+                           ordinary_units);
       }
 }
 
@@ -133,7 +144,8 @@ TEST_CASE("what B holds in rows that A does not name touches nothing: NaN, infin
   const EveryDevice devices;
   sparse::Csr mask = sparse::uniform(48, 320, 0.8, seed);
   for (std::int32_t& column : mask.column_indices) column -= column % 4 == 3 ? 1 : 0;  // none names every fourth row
-  for (const float held_there : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30F, 3e38F})
+  for (const float held_there :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30F, 3e38F})
     for (const Dtype element : element_types) {
       CAPTURE(held_there);
       CAPTURE(name(element));
@@ -169,7 +181,8 @@ TEST_CASE("rows of 65,536 elements keep the bound, and products that are built t
   MESSAGE("seed " << seed);
   const EveryDevice devices;
   check_every_family(devices, product(sparse::uniform(2, 65536, 0, seed), 8, normal(), seed), ordinary_units);
-  // 1, then 127 products that are just not half of its last place: each is lost to a plain sum. Then the same with halves.
+  // 1, then 127 products that are just not half of its last place: each is lost to a plain sum. Then the same with
+  // halves.
   for (const float term : {0x1p-26F * (2 - 0x1p-10F), 0x1.fffc18p-25F}) {
     CAPTURE(term);
     Product of = product(sparse::uniform(4, 4096, 0, seed), 8, normal(), seed);
@@ -198,7 +211,8 @@ TEST_CASE("a search for the worst scales of rows of B finds none that break the 
     for (double& exponent : moved)
       if (random.uniform() < 0.1) exponent += 10 * random.normal();
     Product of = product(mask, 16, normal(), random.bits());
-    for (std::size_t i = 0; i < of.dense.size(); ++i) of.dense[i] *= static_cast<float>(std::exp2(std::clamp(moved[i / of.n], -60.0, 60.0)));
+    for (std::size_t i = 0; i < of.dense.size(); ++i)
+      of.dense[i] *= static_cast<float>(std::exp2(std::clamp(moved[i / of.n], -60.0, 60.0)));
     const double found = check_every_family(devices, of, most_units);
     if (found < worst) continue;
     worst = found;

@@ -20,7 +20,9 @@ class SpmmOperands {
         device_dense_(device_of(context), dense),
         device_output_(device_of(context), std::vector<float>(static_cast<std::size_t>(csr.rows * n), NAN)) {}
 
-  SpmmArguments arguments() const { return {.values = device_values_.data(), .dense = device_dense_.data(), .output = device_output_.data()}; }
+  SpmmArguments arguments() const {
+    return {.values = device_values_.data(), .dense = device_dense_.data(), .output = device_output_.data()};
+  }
 
   /// Normwise error of what the output holds for the first `n` columns of B read as [cols, n].
   double error(Stream after = nullptr, std::int64_t n = 0) const {
@@ -29,7 +31,10 @@ class SpmmOperands {
     output.resize(static_cast<std::size_t>(csr.rows * n));
     return sparse::relative_error(output, n, sparse::spmm(csr, values, dense, n, n), csr.rows, n);
   }
-  double tolerance() const { return sparse::sum_tolerance(sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices).longest_row); }
+  double tolerance() const {
+    return sparse::sum_tolerance(
+        sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices).longest_row);
+  }
 
   sparse::Csr csr;
   std::vector<float> values;

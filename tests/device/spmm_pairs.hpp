@@ -1,5 +1,5 @@
-// SpMM problems among which every pair of two properties occurs: types, layouts, strides, batches, transposition, index types,
-// alignments and epilogues.
+// SpMM problems among which every pair of two properties occurs: types, layouts, strides, batches, transposition, index
+// types, alignments and epilogues.
 #pragma once
 
 #include <array>
@@ -27,7 +27,8 @@ inline PairedProblem choose(Levels& levels, std::uint64_t seed) {
   constexpr std::array booleans = {false, true};
   constexpr std::array types = {Dtype::f32, Dtype::f16, Dtype::bf16};
   constexpr std::array layouts = {Layout::row_major, Layout::column_major};
-  const Shape shape = levels.choose(std::array{Shape{40, 300}, Shape{65, 33}, Shape{1, 500}, Shape{130, 1}, Shape{7, 8}});
+  const Shape shape =
+      levels.choose(std::array{Shape{40, 300}, Shape{65, 33}, Shape{1, 500}, Shape{130, 1}, Shape{7, 8}});
   Spmm p{.n = levels.choose(std::array<std::int64_t, 6>{64, 1, 24, 33, 7, 200})};
   const sparse::Csr csr = uneven_mask(shape.rows, shape.cols, seed + static_cast<std::uint64_t>(shape.rows));
   p.element = levels.choose(types);
@@ -48,7 +49,8 @@ inline PairedProblem choose(Levels& levels, std::uint64_t seed) {
   p.math = levels.choose(std::array{Math::accurate, Math::strict, Math::tf32});
   p.epilogue.bias = levels.choose(std::array{Bias::none, Bias::per_row, Bias::per_column});
   if (levels.choose(booleans)) p.epilogue.bias_element = p.element;
-  p.epilogue.activation = levels.choose(std::array{Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu});
+  p.epilogue.activation = levels.choose(
+      std::array{Activation::none, Activation::relu, Activation::gelu, Activation::gelu_tanh, Activation::silu});
   p.epilogue.scale = levels.choose(std::array{Scale::one, Scale::host, Scale::device});
   p.epilogue.residual = levels.choose(booleans);
   p.epilogue.accumulate = levels.choose(booleans);

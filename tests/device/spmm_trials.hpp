@@ -1,5 +1,5 @@
-// What is asked of every SpMM family, below the planner: every field in every value, the same bits in every thread order, and that
-// nothing leaks from where it does not belong. How a case is run is the family's own.
+// What is asked of every SpMM family, below the planner: every field in every value, the same bits in every thread
+// order, and that nothing leaks from where it does not belong. How a case is run is the family's own.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -28,20 +28,24 @@ namespace vostok::test {
 template <class Case>
 struct Subject {
   const ops::Family& family;
-  std::vector<NamedDevice> devices;                                                                   ///< that the family runs on
-  FieldValues values;                                                                                 ///< to try for each field
-  std::vector<float> (*run)(const NamedDevice& on, const Case& c, const FieldMap& config) = nullptr;  ///< C as it is stored
-  void (*check)(const NamedDevice& on, const Case& c, const FieldMap& config) = nullptr;              ///< against float64
+  std::vector<NamedDevice> devices;  ///< that the family runs on
+  FieldValues values;                ///< to try for each field
+  std::vector<float> (*run)(const NamedDevice& on, const Case& c,
+                            const FieldMap& config) = nullptr;                            ///< C as it is stored
+  void (*check)(const NamedDevice& on, const Case& c, const FieldMap& config) = nullptr;  ///< against float64
   bool slow = false;                             ///< ThreadSanitizer takes too long for more than one value of a field
   std::vector<std::string> of_copy_engine = {};  ///< fields whose values but the first need one (ops::has_copy_engine)
 
-  FieldMap default_config(const NamedDevice& on, const Case& c) const { return family.default_config(c.query(on.device.get())); }
+  FieldMap default_config(const NamedDevice& on, const Case& c) const {
+    return family.default_config(c.query(on.device.get()));
+  }
   FieldMap random_config(const NamedDevice& on, const Case& c, sparse::Random& random) const {
     return test::random_config(family, c.query(on.device.get()), values, random);
   }
   /// Whether a device cannot run what has this value.
   bool lacks(const NamedDevice& on, const Case& c, const std::string& field, const std::string& value) const {
-    const bool special = std::find(of_copy_engine.begin(), of_copy_engine.end(), field) != of_copy_engine.end() && value != values.at(field).front();
+    const bool special = std::find(of_copy_engine.begin(), of_copy_engine.end(), field) != of_copy_engine.end() &&
+                         value != values.at(field).front();
     return special && !ops::has_copy_engine(c.query(on.device.get()));
   }
   /// Of the admitted configs of the space.
@@ -59,8 +63,8 @@ void require_every_field(const FieldValues& values) {
   REQUIRE(fields == tried);
 }
 
-/// Each value of each field, in a random config of the first case that admits it and of which `fits(case, field, value)` is true. The
-/// thread orders take turns.
+/// Each value of each field, in a random config of the first case that admits it and of which `fits(case, field,
+/// value)` is true. The thread orders take turns.
 template <class Case, class Fits>
 void check_every_value(const Subject<Case>& subject, const std::vector<Case>& cases, std::uint64_t seed, Fits&& fits) {
   for (const std::vector<NamedDevice>& group : device_groups(subject.devices)) {
@@ -78,7 +82,8 @@ void check_every_value(const Subject<Case>& subject, const std::vector<Case>& ca
         }
         for (const Case& c : cases) {
           if (!fits(c, field, value)) continue;
-          const std::optional<FieldMap> config = walk(subject.family, c.query(on.device.get()), subject.values, random, field, value);
+          const std::optional<FieldMap> config =
+              walk(subject.family, c.query(on.device.get()), subject.values, random, field, value);
           if (!config) continue;
           seen.insert(config->begin(), config->end());
           subject.check(on, c, *config);
@@ -111,8 +116,10 @@ struct Spoiling {
   std::vector<std::vector<float>> before, after;
 
   template <class Case>
-  Spoiling(const Subject<Case>& subject, const NamedDevice& on, const Case& clean, const Case& spoilt, const FieldMap& config)
-      : before(products(clean, subject.run(on, clean, config))), after(products(spoilt, subject.run(on, spoilt, config))) {}
+  Spoiling(const Subject<Case>& subject, const NamedDevice& on, const Case& clean, const Case& spoilt,
+           const FieldMap& config)
+      : before(products(clean, subject.run(on, clean, config))),
+        after(products(spoilt, subject.run(on, spoilt, config))) {}
 
  private:
   template <class Case>
@@ -120,21 +127,24 @@ struct Spoiling {
     std::vector<std::int64_t> columns(static_cast<std::size_t>(c.problem().n));
     std::iota(columns.begin(), columns.end(), 0);
     std::vector<std::vector<float>> list;
-    for (std::int64_t product = 0; product < c.problem().batch; ++product) list.push_back(c.host.columns_of(stored, product, columns));
+    for (std::int64_t product = 0; product < c.problem().batch; ++product)
+      list.push_back(c.host.columns_of(stored, product, columns));
     return list;
   }
 };
 
 /// Values of some rows that are not finite, one of every `step` in each: all of those rows and nothing else.
 template <class Case>
-void check_rows_stay_apart(const Subject<Case>& subject, const NamedDevice& on, const Case& clean, const FieldMap& config, std::int64_t step = 1) {
+void check_rows_stay_apart(const Subject<Case>& subject, const NamedDevice& on, const Case& clean,
+                           const FieldMap& config, std::int64_t step = 1) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const sparse::Csr& a = clean.host.walked;
   const std::int64_t n = clean.problem().n;
   Case spoilt = clean;
   std::set<std::int64_t> rows;
   for (std::int64_t r = 3; r < a.rows; r += 7)
-    for (std::int64_t e = a.row_offsets[static_cast<std::size_t>(r)]; e < a.row_offsets[static_cast<std::size_t>(r) + 1]; e += step) {
+    for (std::int64_t e = a.row_offsets[static_cast<std::size_t>(r)];
+         e < a.row_offsets[static_cast<std::size_t>(r) + 1]; e += step) {
       spoilt.host.values[static_cast<std::size_t>(e)] = e % 2 == 0 ? NAN : e % 4 == 1 ? infinity : -infinity;
       rows.insert(r);
     }
@@ -147,11 +157,11 @@ void check_rows_stay_apart(const Subject<Case>& subject, const NamedDevice& on, 
   }
 }
 
-/// Elements (k, j) of B that are not finite where spoils(k, j): every element of C that uses one, and no other column. Nor any other element
-/// where products with A's zeros are none (`only_used`).
+/// Elements (k, j) of B that are not finite where spoils(k, j): every element of C that uses one, and no other column.
+/// Nor any other element where products with A's zeros are none (`only_used`).
 template <class Case, class Spoils>
-void check_columns_stay_apart(const Subject<Case>& subject, const NamedDevice& on, const Case& clean, const FieldMap& config, bool only_used,
-                              Spoils&& spoils) {
+void check_columns_stay_apart(const Subject<Case>& subject, const NamedDevice& on, const Case& clean,
+                              const FieldMap& config, bool only_used, Spoils&& spoils) {
   const sparse::Csr& a = clean.host.walked;
   const std::int64_t n = clean.problem().n;
   Case spoilt = clean;
@@ -159,7 +169,8 @@ void check_columns_stay_apart(const Subject<Case>& subject, const NamedDevice& o
   for (std::int64_t k = 0; k < a.cols; ++k)
     for (std::int64_t j = 0; j < n; ++j) {
       if (!spoils(k, j)) continue;
-      spoilt.host.dense[static_cast<std::size_t>(k * n + j)] = k % 2 == 0 ? NAN : std::numeric_limits<float>::infinity();
+      spoilt.host.dense[static_cast<std::size_t>(k * n + j)] =
+          k % 2 == 0 ? NAN : std::numeric_limits<float>::infinity();
       columns.insert(j);
     }
   INFO(on.name, ", ", to_text(config));
@@ -169,7 +180,8 @@ void check_columns_stay_apart(const Subject<Case>& subject, const NamedDevice& o
     const auto end = a.column_indices.begin() + a.row_offsets[static_cast<std::size_t>(r) + 1];
     for (std::int64_t j = 0; j < n; ++j) {
       const auto at = static_cast<std::size_t>(r * n + j);
-      if (std::any_of(begin, end, [&](std::int32_t k) { return spoils(k, j); })) REQUIRE(!std::isfinite(c.after[0][at]));
+      if (std::any_of(begin, end, [&](std::int32_t k) { return spoils(k, j); }))
+        REQUIRE(!std::isfinite(c.after[0][at]));
       else if (only_used || !columns.contains(j)) REQUIRE(c.after[0][at] == c.before[0][at]);
     }
   }
@@ -177,7 +189,8 @@ void check_columns_stay_apart(const Subject<Case>& subject, const NamedDevice& o
 
 /// The second product of a batch of NaN: it is NaN, and the others are what they were.
 template <class Case>
-void check_products_stay_apart(const Subject<Case>& subject, const NamedDevice& on, const Case& clean, const FieldMap& config) {
+void check_products_stay_apart(const Subject<Case>& subject, const NamedDevice& on, const Case& clean,
+                               const FieldMap& config) {
   Case spoilt = clean;
   const auto spoil = [](std::vector<float>& all, std::int64_t stride) {
     for (std::int64_t i = stride; i < 2 * stride; ++i) all[static_cast<std::size_t>(i)] = NAN;

@@ -1,5 +1,5 @@
-// staged_rows against float64, on the emulator in several thread orders and on every GPU: every field in every value, random
-// configs and shapes, panels and slices of every small size, and what must not leak.
+// staged_rows against float64, on the emulator in several thread orders and on every GPU: every field in every value,
+// random configs and shapes, panels and slices of every small size, and what must not leak.
 #include <algorithm>
 #include <cmath>
 
@@ -47,8 +47,10 @@ const CsrSubject& subject() {
       .family = family(),
       .devices = kernel_devices(),
       .values = field_values(),
-      .run = [](const NamedDevice& on, const SpmmProduct& c, const FieldMap& config) { return run_product(family(), *on.device, c, config); },
-      .check = [](const NamedDevice& on, const SpmmProduct& c, const FieldMap& config) { check_product(family(), on, c, config); }};
+      .run = [](const NamedDevice& on, const SpmmProduct& c,
+                const FieldMap& config) { return run_product(family(), *on.device, c, config); },
+      .check = [](const NamedDevice& on, const SpmmProduct& c,
+                  const FieldMap& config) { check_product(family(), on, c, config); }};
   return made;
 }
 
@@ -62,7 +64,8 @@ FieldMap with_panels(const ops::SpmmQuery& query, FieldMap config, int panel_row
   parsed.min_blocks = 1;
   parsed.k_split = 1;
   if (query.problem.math != Math::strict)
-    parsed.k_split = static_cast<int>(std::clamp<std::int64_t>(k_split, 1, std::max<std::int64_t>(1, ops::staged_rows::panels(query, parsed))));
+    parsed.k_split = static_cast<int>(
+        std::clamp<std::int64_t>(k_split, 1, std::max<std::int64_t>(1, ops::staged_rows::panels(query, parsed))));
   config = codegen::to_map(parsed);
   REQUIRE(family().forbidden(query, config).value_or("") == "");
   return config;
@@ -76,14 +79,16 @@ FieldMap with_panels(const ops::SpmmQuery& query, int panel_rows, int k_split) {
 
 TEST_CASE("staged_rows: every field of a config is tried in every value, and each gives the right product") {
   require_every_field<StagedRowsConfig>(field_values());
-  const Spmm transposed{.n = 256, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major};
+  const Spmm transposed{
+      .n = 256, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major};
   const Spmm row_major{.n = 64, .epilogue = {.bias = Bias::per_row}};
   const std::vector<SpmmProduct> cases = {make_product(uneven_mask(280, 37, seed), transposed, seed),
                                           make_product(uneven_mask(37, 280, seed), row_major, seed)};
   // The second is for B as the call has it.
-  check_every_value(subject(), cases, seed, [&](const SpmmProduct& c, const std::string& field, const std::string& value) {
-    return (&c == &cases.back()) == (field == "prepare_dense" && value == "false");
-  });
+  check_every_value(subject(), cases, seed,
+                    [&](const SpmmProduct& c, const std::string& field, const std::string& value) {
+                      return (&c == &cases.back()) == (field == "prepare_dense" && value == "false");
+                    });
 }
 
 TEST_CASE("staged_rows: the default config and random configs are right on random shapes, strides and alignments") {
@@ -91,7 +96,11 @@ TEST_CASE("staged_rows: the default config and random configs are right on rando
 }
 
 TEST_CASE("staged_rows: panels and slices of every small size are right, the epilogue applied once to each row") {
-  const Epilogue everything{.bias = Bias::per_row, .residual = true, .activation = Activation::silu, .scale = Scale::host, .accumulate = true};
+  const Epilogue everything{.bias = Bias::per_row,
+                            .residual = true,
+                            .activation = Activation::silu,
+                            .scale = Scale::host,
+                            .accumulate = true};
   for (const NamedDevice& on : kernel_devices()) {
     const SpmmProduct c = make_product(uneven_mask(50, 147, seed), {.n = 20, .epilogue = everything}, seed);
     const ops::SpmmQuery query = c.query(on.device.get());
@@ -100,25 +109,31 @@ TEST_CASE("staged_rows: panels and slices of every small size are right, the epi
   }
 }
 
-TEST_CASE("staged_rows: every pair of types, layouts, strides, batches, index types, alignments and epilogues is right") {
-  check_paired_products(subject(), seed, 2, [](const ops::SpmmQuery& query, const PairedProblem& choice, std::size_t i) {
-    const FieldMap config = prepared_as(family(), query, choice);
-    return i % 3 == 0 && !thread_sanitized ? config : with_panels(query, config, 16, static_cast<int>(1 + i % 2));
-  });
+TEST_CASE(
+    "staged_rows: every pair of types, layouts, strides, batches, index types, alignments and epilogues is right") {
+  check_paired_products(
+      subject(), seed, 2, [](const ops::SpmmQuery& query, const PairedProblem& choice, std::size_t i) {
+        const FieldMap config = prepared_as(family(), query, choice);
+        return i % 3 == 0 && !thread_sanitized ? config : with_panels(query, config, 16, static_cast<int>(1 + i % 2));
+      });
 }
 
 TEST_CASE("staged_rows: sizes of zero give what the epilogue makes of nothing") {
   for (const NamedDevice& on : kernel_devices())
-    for (const SpmmProduct& c : products_of_nothing(seed)) check_product(family(), on, c, subject().default_config(on, c));
+    for (const SpmmProduct& c : products_of_nothing(seed))
+      check_product(family(), on, c, subject().default_config(on, c));
 }
 
-TEST_CASE("staged_rows: the same config gives the same bits in every thread order, also where k is cut, and strict ones those of one sum") {
+TEST_CASE(
+    "staged_rows: the same config gives the same bits in every thread order, also where k is cut, and strict ones "
+    "those of one sum") {
   const SpmmProduct c = make_product(uneven_mask(70, 300, seed), {.n = 36}, seed);
   const ops::SpmmQuery query = c.query(kernel_devices().front().device.get());
   for (const int k_split : {1, 3}) check_every_order(subject(), c, with_panels(query, 32, k_split));
   const SpmmProduct strict = make_product(uneven_mask(70, 300, seed), {.n = 36, .math = Math::strict}, seed);
   const ops::SpmmQuery strict_query = strict.query(kernel_devices().front().device.get());
-  const std::vector<float> whole = run_product(family(), *kernel_devices()[0].device, strict, with_panels(strict_query, 256, 1));
+  const std::vector<float> whole =
+      run_product(family(), *kernel_devices()[0].device, strict, with_panels(strict_query, 256, 1));
   CHECK(run_product(family(), *kernel_devices()[0].device, strict, with_panels(strict_query, 16, 1)) == whole);
 }
 
@@ -127,7 +142,8 @@ TEST_CASE("staged_rows: long sums of one sign keep the accuracy of blocked sums"
   const std::int64_t length = thread_sanitized ? 3000 : 40000;
   sparse::Csr csr{.rows = 2, .cols = length};
   for (std::int64_t row = 0; row < 2; ++row) {
-    for (std::int64_t column = row; column < length; column += row + 1) csr.column_indices.push_back(static_cast<std::int32_t>(column));
+    for (std::int64_t column = row; column < length; column += row + 1)
+      csr.column_indices.push_back(static_cast<std::int32_t>(column));
     csr.row_offsets.push_back(csr.nonzeros());
   }
   SpmmProduct c = make_product(csr, {.n = 4}, seed);
@@ -141,7 +157,8 @@ TEST_CASE("staged_rows: long sums of one sign keep the accuracy of blocked sums"
       const std::vector<float> output = run_product(family(), *on.device, c, with_panels(query, panel_rows, 2));
       INFO(on.name, ", panels of ", panel_rows);
       const double tolerance = panel_rows > 64 ? 3e-7 : 6e-7;  // smaller panels are more blocks
-      for (std::size_t i = 0; i < output.size(); ++i) CHECK(std::fabs(output[i] - reference[i]) <= tolerance * reference[i]);
+      for (std::size_t i = 0; i < output.size(); ++i)
+        CHECK(std::fabs(output[i] - reference[i]) <= tolerance * reference[i]);
     }
   }
 }

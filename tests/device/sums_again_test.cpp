@@ -1,4 +1,5 @@
-// Sums of an SpMM on tensor cores that NaN or infinities in unnamed rows of B spoil are made again, whatever the problem and the config.
+// Sums of an SpMM on tensor cores that NaN or infinities in unnamed rows of B spoil are made again, whatever the
+// problem and the config.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -20,7 +21,8 @@ sparse::Csr without_every_fourth_column(const sparse::Csr& csr) {
   sparse::Csr kept{.rows = csr.rows, .cols = csr.cols};
   for (std::size_t row = 0; std::cmp_less(row, csr.rows); ++row) {
     for (std::int64_t i = csr.row_offsets[row]; i < csr.row_offsets[row + 1]; ++i)
-      if (csr.column_indices[static_cast<std::size_t>(i)] % 4 != 3) kept.column_indices.push_back(csr.column_indices[static_cast<std::size_t>(i)]);
+      if (csr.column_indices[static_cast<std::size_t>(i)] % 4 != 3)
+        kept.column_indices.push_back(csr.column_indices[static_cast<std::size_t>(i)]);
     kept.row_offsets.push_back(kept.nonzeros());
   }
   return kept;
@@ -72,7 +74,9 @@ void check_spoilt(const std::string& name, const std::vector<LevelledProblem>& p
 
 }  // namespace
 
-TEST_CASE("products of every type, layout, batch and epilogue are right with NaN in rows of B that A does not name, by every tensor-core family") {
+TEST_CASE(
+    "products of every type, layout, batch and epilogue are right with NaN in rows of B that A does not name, by every "
+    "tensor-core family") {
   MESSAGE("seed " << seed);
   constexpr std::array<std::int64_t, 7> sizes = {64, 40, 256, 72, 7, 200, 136};
   std::vector<LevelledProblem> problems = paired_tensor_problems(seed, sizes);
@@ -80,17 +84,22 @@ TEST_CASE("products of every type, layout, batch and epilogue are right with NaN
   std::vector<LevelledProblem> of_16_bits;
   for (const LevelledProblem& levelled : problems) {
     of_16_bits.push_back(levelled);
-    if (levelled.problem.element == Dtype::f32) of_16_bits.back().problem.element = of_16_bits.size() % 2 == 0 ? Dtype::f16 : Dtype::bf16;
+    if (levelled.problem.element == Dtype::f32)
+      of_16_bits.back().problem.element = of_16_bits.size() % 2 == 0 ? Dtype::f16 : Dtype::bf16;
     of_16_bits.back().problem.alignment_bytes = 16;
   }
   for (const std::string family : {"unpack_mma", "unpack_wgmma"}) {
     CAPTURE(family);
     check_spoilt<UnpackCase>(family, problems,
-                             [](const auto& on, const auto& of, const UnpackCase& c, const FieldMap& config) { check_unpack(on, of, c, config); });
+                             [](const auto& on, const auto& of, const UnpackCase& c, const FieldMap& config) {
+                               check_unpack(on, of, c, config);
+                             });
   }
   for (const std::string family : {"sparse_tensor_mma", "sparse_tensor_wgmma"}) {
     CAPTURE(family);
     check_spoilt<SparseCase>(family, of_16_bits,
-                             [](const auto& on, const auto& of, const SparseCase& c, const FieldMap& config) { check_sparse(on, of, c, config); });
+                             [](const auto& on, const auto& of, const SparseCase& c, const FieldMap& config) {
+                               check_sparse(on, of, c, config);
+                             });
   }
 }

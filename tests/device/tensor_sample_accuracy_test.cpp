@@ -54,7 +54,8 @@ struct Errors {
 
 /// Elements that f32 does not hold are left out, and half its smallest number
 /// is no error.
-Errors errors_of(std::int64_t n, const std::vector<float> &a, const std::vector<float> &b, const std::vector<float> &output) {
+Errors errors_of(std::int64_t n, const std::vector<float> &a, const std::vector<float> &b,
+                 const std::vector<float> &output) {
   Errors errors;
   double squares = 0, error_squares = 0;
   for (std::int64_t row = 0; row < rows; ++row)
@@ -90,7 +91,8 @@ int parts_of(const ops::SddmmQuery &query, std::int64_t most_blocks) {
 /// Every way to add up: short sums, whole blocks with their low products first,
 /// and where n is one block A in registers; in parts as long as they may be.
 std::vector<SampleConfig> configs(const ops::SddmmQuery &query, const NamedDevice &on) {
-  TensorSampleConfig short_sums{.row_warps = 2, .column_warps = 1, .warp_rows = 16, .warp_columns = 32, .promotion_steps = 2, .list_room = 64};
+  TensorSampleConfig short_sums{
+      .row_warps = 2, .column_warps = 1, .warp_rows = 16, .warp_columns = 32, .promotion_steps = 2, .list_room = 64};
   short_sums.n_split = parts_of(query, 32);
   TensorSampleConfig low_first = short_sums;
   low_first.promotion_steps = 4;
@@ -104,8 +106,12 @@ std::vector<SampleConfig> configs(const ops::SddmmQuery &query, const NamedDevic
     list.push_back({portable, codegen::to_map(low_first)});
   }
   if (!wgmma_sample_family().runs_on(on.device->architecture())) return list;
-  const WgmmaSampleConfig warpgroups{
-      .warpgroups = 1, .tile_columns = 32, .stages = 2, .takes_turns = false, .list_room = 64, .n_split = parts_of(query, 64)};
+  const WgmmaSampleConfig warpgroups{.warpgroups = 1,
+                                     .tile_columns = 32,
+                                     .stages = 2,
+                                     .takes_turns = false,
+                                     .list_room = 64,
+                                     .n_split = parts_of(query, 64)};
   list.push_back({&wgmma_sample_family(), codegen::to_map(warpgroups)});
   return list;
 }
@@ -117,7 +123,8 @@ void run_each(std::int64_t n, const std::vector<float> &a, const std::vector<flo
   for (const NamedDevice &on : devices()) {
     tune::SddmmCase c(*on.device, {.n = n}, mask, seed);
     const auto put = [&](const void *operand, const std::vector<float> &values) {
-      on.device->copy_to_device(const_cast<void *>(operand), values.data(), static_cast<std::int64_t>(values.size() * sizeof(float)));
+      on.device->copy_to_device(const_cast<void *>(operand), values.data(),
+                                static_cast<std::int64_t>(values.size() * sizeof(float)));
     };
     put(c.call().lhs, a);
     put(c.call().rhs, b);
@@ -161,16 +168,20 @@ TEST_CASE(
     const Errors of_uniform = worst_errors(n, uniform, uniform);
     CHECK(of_normal.normwise <= 0x1p-20);
     CHECK(of_uniform.normwise <= 0x1p-20);
-    MESSAGE("n = " << n << ": normal " << of_normal.worst << " and " << of_normal.normwise << ", uniform " << of_uniform.worst << " and "
-                   << of_uniform.normwise);
+    MESSAGE("n = " << n << ": normal " << of_normal.worst << " and " << of_normal.normwise << ", uniform "
+                   << of_uniform.worst << " and " << of_uniform.normwise);
   }
 }
 
 TEST_CASE(
     "tensor_sample accuracy: rows of equal elements, which round and are "
     "cut all alike, stay within the promise") {
-  const auto a = [](sparse::Random &, std::int64_t row, std::int64_t) { return 0.5 + 0.0437 * static_cast<double>(row); };
-  const auto b = [](sparse::Random &, std::int64_t row, std::int64_t) { return 0.7 + 0.0371 * static_cast<double>(row); };
+  const auto a = [](sparse::Random &, std::int64_t row, std::int64_t) {
+    return 0.5 + 0.0437 * static_cast<double>(row);
+  };
+  const auto b = [](sparse::Random &, std::int64_t row, std::int64_t) {
+    return 0.7 + 0.0371 * static_cast<double>(row);
+  };
   for (const std::int64_t n : lengths) MESSAGE("n = " << n << ": worst " << worst_errors(n, a, b).worst);
 }
 
@@ -181,14 +192,20 @@ TEST_CASE(
     MESSAGE("skipped: 1024 n blocks take ThreadSanitizer too long");
     return;
   }
-  const auto a = [](sparse::Random &, std::int64_t row, std::int64_t) { return 1.0 + 0.0137 * static_cast<double>(row); };
-  const auto b = [](sparse::Random &, std::int64_t row, std::int64_t) { return 0.7 + 0.0171 * static_cast<double>(row); };
+  const auto a = [](sparse::Random &, std::int64_t row, std::int64_t) {
+    return 1.0 + 0.0137 * static_cast<double>(row);
+  };
+  const auto b = [](sparse::Random &, std::int64_t row, std::int64_t) {
+    return 0.7 + 0.0171 * static_cast<double>(row);
+  };
   const Errors errors = worst_errors(65536, a, b);
   MESSAGE("worst " << errors.worst << ", normwise " << errors.normwise);
 }
 
 TEST_CASE("tensor_sample accuracy: sums that cancel stay within the promise") {
-  const auto a = [](sparse::Random &random, std::int64_t, std::int64_t i) { return (i % 2 == 0 ? 1 : -1) * (1 + 0.001 * random.uniform()); };
+  const auto a = [](sparse::Random &random, std::int64_t, std::int64_t i) {
+    return (i % 2 == 0 ? 1 : -1) * (1 + 0.001 * random.uniform());
+  };
   const auto b = [](sparse::Random &random, std::int64_t, std::int64_t) { return 1 + 0.001 * random.uniform(); };
   for (const std::int64_t n : lengths) MESSAGE("n = " << n << ": worst " << worst_errors(n, a, b).worst);
 }
@@ -233,7 +250,9 @@ TEST_CASE(
   const auto denormal = [](sparse::Random &random, std::int64_t, std::int64_t) { return random.normal() * 0x1p-130; };
   const auto small = [](sparse::Random &random, std::int64_t, std::int64_t) { return random.normal() * 0x1p-66; };
   const auto huge = [](sparse::Random &random, std::int64_t, std::int64_t) { return random.normal() * 0x1p120; };
-  const auto mixed = [](sparse::Random &random, std::int64_t, std::int64_t i) { return random.normal() * (i % 2 == 0 ? 1 : 0x1p-140); };
+  const auto mixed = [](sparse::Random &random, std::int64_t, std::int64_t i) {
+    return random.normal() * (i % 2 == 0 ? 1 : 0x1p-140);
+  };
   for (const std::int64_t n : {64, 300}) {
     worst_errors(n, denormal, normal);
     worst_errors(n, normal, denormal);
@@ -245,7 +264,9 @@ TEST_CASE(
 
 TEST_CASE("tensor_sample accuracy: rows of zeros give zeros") {
   const auto zero = [](sparse::Random &, std::int64_t, std::int64_t) { return 0.0; };
-  const auto zero_rows = [](sparse::Random &random, std::int64_t row, std::int64_t) { return row % 3 == 0 ? 0.0 : random.normal(); };
+  const auto zero_rows = [](sparse::Random &random, std::int64_t row, std::int64_t) {
+    return row % 3 == 0 ? 0.0 : random.normal();
+  };
   CHECK(worst_errors(100, zero, normal).worst == 0);
   CHECK(worst_errors(100, normal, zero).worst == 0);
   worst_errors(100, zero_rows, zero_rows);

@@ -33,7 +33,8 @@ void check_plan(const Context &context, const SddmmPlan &plan, const sparse::Csr
 /// The same structure with every row from its last column to its first.
 sparse::Csr reversed(sparse::Csr mask) {
   for (std::size_t row = 0; row < static_cast<std::size_t>(mask.rows); ++row)
-    std::reverse(mask.column_indices.begin() + mask.row_offsets[row], mask.column_indices.begin() + mask.row_offsets[row + 1]);
+    std::reverse(mask.column_indices.begin() + mask.row_offsets[row],
+                 mask.column_indices.begin() + mask.row_offsets[row + 1]);
   return mask;
 }
 
@@ -64,7 +65,8 @@ TEST_CASE(
     // Of the same features in every number that a memo or a tuning store keeps.
     const sparse::Csr unsorted = reversed(mask);
     const Topology topology = context.topology(unsorted.view());
-    for (const SddmmPlan &other : {context.plan(problem, topology, {.effort = Effort::heuristic}), plan.rebind(topology)}) {
+    for (const SddmmPlan &other :
+         {context.plan(problem, topology, {.effort = Effort::heuristic}), plan.rebind(topology)}) {
       CHECK(other.family() == "row_strips");
       check_plan(context, other, unsorted);
     }

@@ -28,7 +28,8 @@ std::vector<const NamedDevice *> devices_for(std::size_t turn) {
 }
 
 ops::SddmmQuery query_of(const Sddmm &problem, const sparse::Csr &mask, const device::Device *device = nullptr) {
-  return *ops::make_query(problem, sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices), {problem.n, problem.n}, device);
+  return *ops::make_query(problem, sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices),
+                          {problem.n, problem.n}, device);
 }
 
 /// A config that is admitted on every device.
@@ -63,7 +64,8 @@ TEST_CASE(
     const Sddmm problem = sddmm_problem_of(list[i], mask, n);
     if (mask.nonzeros() == 0) continue;
     const FieldMap config = random_config(problem, mask, random);
-    for (const NamedDevice *on : devices_for(i)) check_tensor_sample(*on, problem, mask, seed + i, i % 3 == 0 ? nullptr : &config);
+    for (const NamedDevice *on : devices_for(i))
+      check_tensor_sample(*on, problem, mask, seed + i, i % 3 == 0 ? nullptr : &config);
   }
 }
 
@@ -116,7 +118,8 @@ TEST_CASE(
   std::size_t turn = 0;
   for (const sparse::Csr &mask : masks)
     for (const std::int64_t n : {1, 5, 16, 64, 65})
-      for (const NamedDevice *on : devices_for(turn++)) check_tensor_sample(*on, {.n = n, .multiply = true}, mask, seed);
+      for (const NamedDevice *on : devices_for(turn++))
+        check_tensor_sample(*on, {.n = n, .multiply = true}, mask, seed);
 }
 
 TEST_CASE(
@@ -188,14 +191,18 @@ TEST_CASE(
       const std::vector<float> before = c.output();
       const auto spoil = [&](const void *operand, std::int64_t row, float value) {
         const std::vector<std::byte> bits = sparse::to_storage(element, std::array{value});
-        auto *const memory = static_cast<std::byte *>(const_cast<void *>(operand)) + (row * n + row % n) * size_of(element);
+        auto *const memory =
+            static_cast<std::byte *>(const_cast<void *>(operand)) + (row * n + row % n) * size_of(element);
         on.device->copy_to_device(memory, bits.data(), size_of(element));
       };
-      for (std::int64_t row = 3; row < mask.rows; row += 7) spoil(c.call().lhs, row, std::numeric_limits<float>::infinity());
-      for (std::int64_t row = 2; row < mask.cols; row += 5) spoil(c.call().rhs, row, std::numeric_limits<float>::quiet_NaN());
+      for (std::int64_t row = 3; row < mask.rows; row += 7)
+        spoil(c.call().lhs, row, std::numeric_limits<float>::infinity());
+      for (std::int64_t row = 2; row < mask.cols; row += 5)
+        spoil(c.call().rhs, row, std::numeric_limits<float>::quiet_NaN());
       run_tensor_sample(on, c, mask, config);
       for (std::int64_t row = 0; row < mask.rows; ++row)
-        for (std::int64_t i = mask.row_offsets[static_cast<std::size_t>(row)]; i < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
+        for (std::int64_t i = mask.row_offsets[static_cast<std::size_t>(row)];
+             i < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
           const auto at = static_cast<std::size_t>(i);
           if (row % 7 == 3 || mask.column_indices[at] % 5 == 2) REQUIRE(!std::isfinite(c.output()[at]));
           else REQUIRE(c.output()[at] == before[at]);
@@ -208,10 +215,12 @@ TEST_CASE(
     "order, also where n is in parts") {
   const sparse::Csr mask = uneven_mask(40, 300, seed);
   for (const Sddmm &problem : {Sddmm{.n = 36}, Sddmm{.n = 520, .element = Dtype::f16}, Sddmm{.n = 300}}) {
-    const FieldMap config = with(problem, mask, {{"n_split", problem.n == 36 ? "1" : "2"}, {"kept_blocks", "0"}, {"tiles_per_block", "1"}});
+    const FieldMap config =
+        with(problem, mask, {{"n_split", problem.n == 36 ? "1" : "2"}, {"kept_blocks", "0"}, {"tiles_per_block", "1"}});
     const std::vector<float> first = check_tensor_sample(tensor_devices()[0], problem, mask, seed, &config);
     for (std::size_t i = 1; i < std::min<std::size_t>(3, tensor_devices().size()); ++i)
-      if (tensor_devices()[i].is_emulator()) CHECK(check_tensor_sample(tensor_devices()[i], problem, mask, seed, &config) == first);
+      if (tensor_devices()[i].is_emulator())
+        CHECK(check_tensor_sample(tensor_devices()[i], problem, mask, seed, &config) == first);
   }
 }
 
@@ -283,7 +292,8 @@ TEST_CASE("tensor_sample: the output may be the multiplier") {
     }
     on.device->synchronize(on.device->own_stream());
     std::vector<float> together(apart.size());
-    on.device->copy_to_host(together.data(), in_place.output, static_cast<std::int64_t>(together.size() * sizeof(float)));
+    on.device->copy_to_host(together.data(), in_place.output,
+                            static_cast<std::int64_t>(together.size() * sizeof(float)));
     CHECK(together == apart);
   }
 }

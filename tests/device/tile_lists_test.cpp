@@ -16,10 +16,11 @@ namespace {
 
 constexpr std::uint64_t seed = 43;
 
-constexpr std::array shapes = {TileShape{.rows = 64, .columns = 32}, TileShape{.rows = 128, .columns = 64}, TileShape{.rows = 32, .columns = 128},
-                               TileShape{.rows = 256, .columns = 256}};
+constexpr std::array shapes = {TileShape{.rows = 64, .columns = 32}, TileShape{.rows = 128, .columns = 64},
+                               TileShape{.rows = 32, .columns = 128}, TileShape{.rows = 256, .columns = 256}};
 
-/// Sorted matrices: none or one of everything, past the edges of tiles, empty tiles, repeated columns, indices in 32 bits.
+/// Sorted matrices: none or one of everything, past the edges of tiles, empty tiles, repeated columns, indices in 32
+/// bits.
 std::vector<sparse::Csr> masks() {
   std::vector<sparse::Csr> list;
   list.push_back(sparse::uniform(300, 333, 0.8, seed));
@@ -41,7 +42,8 @@ std::vector<sparse::Csr> masks() {
 }
 
 bool same(const SampleTile& a, const SampleTile& b) {
-  return a.row_tile == b.row_tile && a.column_tile == b.column_tile && a.first_entry == b.first_entry && a.entries == b.entries;
+  return a.row_tile == b.row_tile && a.column_tile == b.column_tile && a.first_entry == b.first_entry &&
+         a.entries == b.entries;
 }
 
 }  // namespace
@@ -51,8 +53,8 @@ TEST_CASE("lists of tiles made on a device are the host's, and behind them are t
   for (const test::StepDevice& on : test::step_devices())
     for (const sparse::Csr& mask : masks())
       for (const TileShape& shape : shapes) {
-        INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, tiles of " << shape.rows << " x "
-                        << shape.columns);
+        INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, tiles of "
+                        << shape.rows << " x " << shape.columns);
         const auto topology = on.topology(mask.view());
         const TileLists lists = topology->pointers({.tiles = shape}).tile_lists;
         const sparse::TileListForm expected = sparse::tile_lists(mask, shape);
@@ -66,7 +68,9 @@ TEST_CASE("lists of tiles made on a device are the host's, and behind them are t
       }
 }
 
-TEST_CASE("lists of tiles are made once for each shape, count as the topology's memory, and are refused where rows are not sorted") {
+TEST_CASE(
+    "lists of tiles are made once for each shape, count as the topology's memory, and are refused where rows are not "
+    "sorted") {
   const test::StepDevice& on = test::step_devices().front();
   const sparse::Csr mask = sparse::uniform(100, 200, 0.5, seed);
   const auto topology = on.topology(mask.view());

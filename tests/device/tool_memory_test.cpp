@@ -37,7 +37,8 @@ template <class Index>
 void check_read(const Context& context, const Topology& topology, const sparse::Csr& csr) {
   const DeviceArray offsets = make_array(context, (csr.rows + 1) * std::int64_t{sizeof(Index)});
   const DeviceArray columns = make_array(context, csr.nonzeros() * std::int64_t{sizeof(Index)});
-  read_csr(topology, static_cast<Index*>(offsets.data()), static_cast<Index*>(columns.data()), test::device_of(context).own_stream());
+  read_csr(topology, static_cast<Index*>(offsets.data()), static_cast<Index*>(columns.data()),
+           test::device_of(context).own_stream());
   test::device_of(context).synchronize(test::device_of(context).own_stream());
   CHECK(to_host<Index>(context, offsets) == std::vector<Index>(csr.row_offsets.begin(), csr.row_offsets.end()));
   CHECK(to_host<Index>(context, columns) == std::vector<Index>(csr.column_indices.begin(), csr.column_indices.end()));
@@ -73,8 +74,10 @@ TEST_CASE("arrays are read back from a source that is there, into memory that is
     const Topology topology = context.topology(csr.view());
     const DeviceArray memory = make_array(context, 1 << 15);
     auto* const indices = static_cast<std::int64_t*>(memory.data());
-    CHECK(contains(refusal([&] { read_csr(topology, static_cast<std::int64_t*>(nullptr), indices); }), "row_offsets is null"));
-    CHECK(contains(refusal([&] { read_csr(topology, indices, static_cast<std::int64_t*>(nullptr)); }), "column_indices is null"));
+    CHECK(contains(refusal([&] { read_csr(topology, static_cast<std::int64_t*>(nullptr), indices); }),
+                   "row_offsets is null"));
+    CHECK(contains(refusal([&] { read_csr(topology, indices, static_cast<std::int64_t*>(nullptr)); }),
+                   "column_indices is null"));
     {
       const Spmm problem{.n = 64, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
       const SpmmPlan plan = context.plan(problem, topology, {.family = "unpack_mma"});
@@ -100,7 +103,8 @@ TEST_CASE("what is copied to an array comes back, and what cannot be copied is r
     copy_to_host(context, nullptr, nullptr, 0);
     CHECK_FALSE(static_cast<bool>(make_array(context, 0)));
     CHECK(contains(refusal([&] { make_array(context, -1); }), "bytes = -1"));
-    CHECK(contains(refusal([&] { make_array(context, std::int64_t{1} << 60); }, ErrorCode::out_of_memory), "1152921504606846976"));
+    CHECK(contains(refusal([&] { make_array(context, std::int64_t{1} << 60); }, ErrorCode::out_of_memory),
+                   "1152921504606846976"));
     CHECK(contains(refusal([&] { copy_to_device(context, nullptr, bytes.data(), 1); }), "device is null"));
     CHECK(contains(refusal([&] { copy_to_device(context, array.data(), nullptr, 1); }), "host is null"));
     CHECK(contains(refusal([&] { copy_to_host(context, bytes.data(), array.data(), -1); }), "bytes = -1"));

@@ -38,7 +38,8 @@ sparse::Csr mask_everywhere(const Mask& mask) {
 template <class Visit>
 void for_each_nonzero(const sparse::Csr& csr, Visit&& visit) {
   for (std::int64_t row = 0; row < csr.rows; ++row)
-    for (std::int64_t i = csr.row_offsets[row]; i < csr.row_offsets[row + 1]; ++i) visit(row, std::int64_t{csr.column_indices[i]});
+    for (std::int64_t i = csr.row_offsets[row]; i < csr.row_offsets[row + 1]; ++i)
+      visit(row, std::int64_t{csr.column_indices[i]});
 }
 
 bool in_band(std::int64_t row, std::int64_t column, std::int64_t width, bool causal) {
@@ -48,8 +49,11 @@ bool in_band(std::int64_t row, std::int64_t column, std::int64_t width, bool cau
 
 }  // namespace
 
-TEST_CASE("a uniform mask has exactly the nonzeros asked for, equally many in each row, and the columns of the largest keys") {
-  const std::vector<std::tuple<int, int, double>> cases = {{1, 1, 0.0}, {0, 4, 0.5}, {4, 0, 0.5}, {33, 130, 0.9}, {20, 300, 0.35}, {7, 5, 1.0}};
+TEST_CASE(
+    "a uniform mask has exactly the nonzeros asked for, equally many in each row, and the columns of the largest "
+    "keys") {
+  const std::vector<std::tuple<int, int, double>> cases = {{1, 1, 0.0},    {0, 4, 0.5},     {4, 0, 0.5},
+                                                           {33, 130, 0.9}, {20, 300, 0.35}, {7, 5, 1.0}};
   for (const auto& [rows, cols, sparsity] : test::affordable(cases, 1)) {
     const UniformMask mask{.rows = rows, .cols = cols, .sparsity = sparsity, .seed = seed};
     const sparse::Csr csr = mask_everywhere(mask);
@@ -70,16 +74,20 @@ TEST_CASE("a uniform mask has exactly the nonzeros asked for, equally many in ea
 }
 
 TEST_CASE("columns of a uniform mask are spread evenly, and another seed gives another mask") {
-  if (test::thread_sanitized) return std::puts("spread of columns skipped: ThreadSanitizer, and nothing here that other cases do not run"), void();
+  if (test::thread_sanitized)
+    return std::puts("spread of columns skipped: ThreadSanitizer, and nothing here that other cases do not run"),
+           void();
   const test::StepDevice& on = test::step_devices().front();
-  const Topology topology = plan::make_mask(on.session, UniformMask{.rows = 200, .cols = 64, .sparsity = 0.75, .seed = seed}, nullptr);
+  const Topology topology =
+      plan::make_mask(on.session, UniformMask{.rows = 200, .cols = 64, .sparsity = 0.75, .seed = seed}, nullptr);
   const sparse::Csr csr = topology.state()->host_copy();
   // 200 rows keep 16 of 64 columns: 50 in each, deviation 6.1.
   std::vector<int> of_column(64, 0);
   for (const std::int32_t column : csr.column_indices) ++of_column[static_cast<std::size_t>(column)];
   CHECK(*std::min_element(of_column.begin(), of_column.end()) > 50 - 30);
   CHECK(*std::max_element(of_column.begin(), of_column.end()) < 50 + 30);
-  const Topology other = plan::make_mask(on.session, UniformMask{.rows = 200, .cols = 64, .sparsity = 0.75, .seed = seed + 1}, nullptr);
+  const Topology other =
+      plan::make_mask(on.session, UniformMask{.rows = 200, .cols = 64, .sparsity = 0.75, .seed = seed + 1}, nullptr);
   CHECK(other.state()->host_copy().column_indices != csr.column_indices);
 }
 
@@ -87,7 +95,9 @@ TEST_CASE("a block mask keeps whole blocks, equally many in each row of blocks, 
   const BlockMask mask{.rows = 37, .cols = 50, .block_size = 8, .sparsity = 0.6, .seed = seed};
   const sparse::Csr csr = mask_everywhere(mask);
   std::vector<std::int64_t> elements(std::size_t{5} * 7, 0);
-  for_each_nonzero(csr, [&](std::int64_t row, std::int64_t column) { ++elements[static_cast<std::size_t>(row / 8 * 7 + column / 8)]; });
+  for_each_nonzero(csr, [&](std::int64_t row, std::int64_t column) {
+    ++elements[static_cast<std::size_t>(row / 8 * 7 + column / 8)];
+  });
   std::int64_t blocks = 0;
   for (std::int64_t block = 0; block < 35; ++block) {
     if (elements[static_cast<std::size_t>(block)] == 0) continue;
@@ -114,7 +124,9 @@ TEST_CASE("a banded mask keeps its band and nothing else") {
   }
 }
 
-TEST_CASE("an attention mask has its band, the density asked for beyond it, falling with the distance, and nothing from the future where causal") {
+TEST_CASE(
+    "an attention mask has its band, the density asked for beyond it, falling with the distance, and nothing from the "
+    "future where causal") {
   for (const bool causal : {false, true}) {
     CAPTURE(causal);
     const AttentionMask mask{.rows = 160, .cols = 160, .width = 8, .sparsity = 0.9, .causal = causal, .seed = seed};

@@ -28,7 +28,10 @@ std::vector<T> read(const test::StepDevice& on, const DeviceArray& array) {
 /// A dense matrix with few distinct magnitudes, so that there are many ties, and NaN between the rows.
 struct Dense {
   Dense(std::int64_t of_rows, std::int64_t of_cols, std::int64_t padding, std::uint64_t of_seed)
-      : rows(of_rows), cols(of_cols), leading(of_cols + padding), values(static_cast<std::size_t>(rows * leading), NAN) {
+      : rows(of_rows),
+        cols(of_cols),
+        leading(of_cols + padding),
+        values(static_cast<std::size_t>(rows * leading), NAN) {
     sparse::Random random(of_seed);
     for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t column = 0; column < cols; ++column) at(row, column) = static_cast<float>(random.below(15) - 7);
@@ -36,7 +39,9 @@ struct Dense {
     if (rows > 0) values.resize(static_cast<std::size_t>((rows - 1) * leading + cols));
   }
   float& at(std::int64_t row, std::int64_t column) { return values[static_cast<std::size_t>(row * leading + column)]; }
-  float at(std::int64_t row, std::int64_t column) const { return values[static_cast<std::size_t>(row * leading + column)]; }
+  float at(std::int64_t row, std::int64_t column) const {
+    return values[static_cast<std::size_t>(row * leading + column)];
+  }
 
   std::int64_t rows, cols, leading;
   std::vector<float> values;
@@ -45,16 +50,19 @@ struct Dense {
 float magnitude(float value) { return std::isnan(value) ? std::numeric_limits<float>::infinity() : std::fabs(value); }
 
 /// The `count` largest elements of these places, the earlier of equals; in the order of the places.
-std::vector<std::pair<std::int64_t, std::int64_t>> largest(const Dense& dense, std::vector<std::pair<std::int64_t, std::int64_t>> places,
+std::vector<std::pair<std::int64_t, std::int64_t>> largest(const Dense& dense,
+                                                           std::vector<std::pair<std::int64_t, std::int64_t>> places,
                                                            std::int64_t count) {
-  std::stable_sort(places.begin(), places.end(),
-                   [&](const auto& a, const auto& b) { return magnitude(dense.at(a.first, a.second)) > magnitude(dense.at(b.first, b.second)); });
+  std::stable_sort(places.begin(), places.end(), [&](const auto& a, const auto& b) {
+    return magnitude(dense.at(a.first, a.second)) > magnitude(dense.at(b.first, b.second));
+  });
   places.resize(static_cast<std::size_t>(count));
   std::sort(places.begin(), places.end());
   return places;
 }
 
-std::vector<std::pair<std::int64_t, std::int64_t>> places_of(std::int64_t first_row, std::int64_t last_row, std::int64_t cols) {
+std::vector<std::pair<std::int64_t, std::int64_t>> places_of(std::int64_t first_row, std::int64_t last_row,
+                                                             std::int64_t cols) {
   std::vector<std::pair<std::int64_t, std::int64_t>> places;
   for (std::int64_t row = first_row; row < last_row; ++row)
     for (std::int64_t column = 0; column < cols; ++column) places.emplace_back(row, column);
@@ -106,9 +114,11 @@ TEST_CASE("a dense matrix keeps exactly its largest elements, of the matrix and 
       if (rows == 9) dense.at(8, 32) = NAN;
       const DeviceVector<float> memory(on.device(), dense.values);
       const DenseView view{.data = memory.data(), .rows = rows, .cols = cols, .leading = dense.leading};
-      for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, std::int64_t{rows} * cols / 3, std::int64_t{rows} * cols}) {
+      for (const std::int64_t count :
+           {std::int64_t{0}, std::int64_t{1}, std::int64_t{rows} * cols / 3, std::int64_t{rows} * cols}) {
         INFO(on.on.name, ": ", rows, " x ", cols, ", ", count, " of the matrix");
-        check_kept(on, dense, plan::sparse_largest(on.session, view, count, Per::matrix, nullptr), largest(dense, places_of(0, rows, cols), count));
+        check_kept(on, dense, plan::sparse_largest(on.session, view, count, Per::matrix, nullptr),
+                   largest(dense, places_of(0, rows, cols), count));
       }
       for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, std::int64_t{cols} / 2, std::int64_t{cols}}) {
         INFO(on.on.name, ": ", rows, " x ", cols, ", ", count, " of each row");
@@ -129,10 +139,12 @@ TEST_CASE("16-bit matrices go to sparse and back bit for bit, and nothing betwee
       sparse::Random random(seed);
       for (std::int64_t row = 0; row < rows; ++row)
         for (std::int64_t column = 0; column < cols; ++column)
-          dense[static_cast<std::size_t>(row * leading + column)] = random.below(3) == 0 ? static_cast<std::uint16_t>(0x3c00 + random.below(900)) : 0;
+          dense[static_cast<std::size_t>(row * leading + column)] =
+              random.below(3) == 0 ? static_cast<std::uint16_t>(0x3c00 + random.below(900)) : 0;
       const DeviceVector<std::uint16_t> memory(on.device(), dense);
-      const SparseMatrix matrix =
-          plan::sparse_above(on.session, {.data = memory.data(), .rows = rows, .cols = cols, .leading = leading, .element = element}, 0, nullptr);
+      const SparseMatrix matrix = plan::sparse_above(
+          on.session, {.data = memory.data(), .rows = rows, .cols = cols, .leading = leading, .element = element}, 0,
+          nullptr);
       const DeviceVector<std::uint16_t> output(on.device(), std::vector<std::uint16_t>(dense.size(), 0x7fff));
       to_dense(matrix.topology, matrix.values.data(), {.data = output.data(), .leading = leading, .element = element});
       on.device().synchronize(nullptr);
@@ -159,7 +171,8 @@ TEST_CASE("transposes, sorted columns and linear indices are those of the host")
       INFO(on.on.name, ": ", csr.rows, " x ", csr.cols, ", ", csr.nonzeros(), " nonzeros");
       // Columns of every other row in descending order.
       for (std::int64_t row = 0; row < csr.rows; row += 2)
-        std::reverse(csr.column_indices.begin() + csr.row_offsets[row], csr.column_indices.begin() + csr.row_offsets[row + 1]);
+        std::reverse(csr.column_indices.begin() + csr.row_offsets[row],
+                     csr.column_indices.begin() + csr.row_offsets[row + 1]);
       const Topology topology(on.topology(csr.view()));
 
       const PermutedTopology transposed = transpose(topology);
@@ -175,7 +188,8 @@ TEST_CASE("transposes, sorted columns and linear indices are those of the host")
       CHECK(sorted.topology.statistics().sorted);
       CHECK(sorted.topology.statistics().duplicates == topology.statistics().duplicates);
       std::vector<std::int32_t> positions;
-      for (const std::int32_t position : back.value_positions) positions.push_back(expected.value_positions[static_cast<std::size_t>(position)]);
+      for (const std::int32_t position : back.value_positions)
+        positions.push_back(expected.value_positions[static_cast<std::size_t>(position)]);
       CHECK(read<std::int32_t>(on, sorted.positions) == positions);
 
       const DeviceVector<std::int32_t> linear(on.device(), static_cast<std::size_t>(csr.nonzeros()));
@@ -201,14 +215,19 @@ TEST_CASE("tools refuse what makes no sense, by name") {
   const DenseView dense{.data = memory.data(), .rows = 3, .cols = 4};
   refused("threshold is NaN", [&] { plan::sparse_above(on.session, dense, NAN, nullptr); });
   refused("dense.data is null", [&] { plan::sparse_above(on.session, {.rows = 3, .cols = 4}, 0, nullptr); });
-  refused("dense.leading = 3", [&] { plan::sparse_above(on.session, {.data = memory.data(), .rows = 3, .cols = 4, .leading = 3}, 0, nullptr); });
-  refused("rows = -1", [&] { plan::sparse_above(on.session, {.data = memory.data(), .rows = -1, .cols = 4}, 0, nullptr); });
+  refused("dense.leading = 3", [&] {
+    plan::sparse_above(on.session, {.data = memory.data(), .rows = 3, .cols = 4, .leading = 3}, 0, nullptr);
+  });
+  refused("rows = -1",
+          [&] { plan::sparse_above(on.session, {.data = memory.data(), .rows = -1, .cols = 4}, 0, nullptr); });
   refused("count = 5 is not in [0, 4]", [&] { plan::sparse_largest(on.session, dense, 5, Per::row, nullptr); });
   refused("count = 13 is not in [0, 12]", [&] { plan::sparse_largest(on.session, dense, 13, Per::matrix, nullptr); });
   refused("handle is empty", [&] { transpose(Topology()); });
-  const Topology large(on.topology(sparse::Csr{.rows = 2, .cols = 2'000'000'000, .row_offsets = {0, 1, 1}, .column_indices = {7}}.view()));
+  const Topology large(on.topology(
+      sparse::Csr{.rows = 2, .cols = 2'000'000'000, .row_offsets = {0, 1, 1}, .column_indices = {7}}.view()));
   refused("give int64", [&] { linear_indices(large, static_cast<std::int32_t*>(static_cast<void*>(memory.data()))); });
   CHECK(test::code_of([&] {
-          plan::sparse_above(on.session, {.data = reinterpret_cast<char*>(memory.data()) + 2, .rows = 1, .cols = 1}, 0, nullptr);
+          plan::sparse_above(on.session, {.data = reinterpret_cast<char*>(memory.data()) + 2, .rows = 1, .cols = 1}, 0,
+                             nullptr);
         }) == ErrorCode::misaligned_pointer);
 }

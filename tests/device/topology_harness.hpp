@@ -20,12 +20,15 @@ struct StepDevice {
   explicit StepDevice(NamedDevice named, plan::Stores stores = plan::memory_stores(), const Options& options = {})
       : on(std::move(named)),
         counters(std::make_shared<plan::AtomicCounters>()),
-        session(std::make_shared<plan::Session>(on.device, std::move(stores), std::make_shared<Logger>([](LogLevel, std::string_view) {}), counters,
+        session(std::make_shared<plan::Session>(on.device, std::move(stores),
+                                                std::make_shared<Logger>([](LogLevel, std::string_view) {}), counters,
                                                 options)) {}
 
   device::Device& device() const { return *on.device; }
   ops::Queue queue() const { return {device(), session->step_kernels(), device().own_stream()}; }
-  std::shared_ptr<TopologyState> topology(const CsrView& csr) const { return std::make_shared<TopologyState>(session, csr, nullptr); }
+  std::shared_ptr<TopologyState> topology(const CsrView& csr) const {
+    return std::make_shared<TopologyState>(session, csr, nullptr);
+  }
 
   NamedDevice on;
   std::shared_ptr<plan::AtomicCounters> counters;
@@ -88,7 +91,8 @@ class DeviceCsr {
         short_columns_(device, std::vector<std::uint16_t>(csr.column_indices.begin(), csr.column_indices.end())),
         arrays_{.row_offsets = wide ? static_cast<const void*>(wide_.data()) : narrow_.data(),
                 .wide_offsets = wide,
-                .column_indices = index == IndexType::u16 ? static_cast<const void*>(short_columns_.data()) : columns_.data(),
+                .column_indices =
+                    index == IndexType::u16 ? static_cast<const void*>(short_columns_.data()) : columns_.data(),
                 .index = index,
                 .rows = csr.rows,
                 .cols = csr.cols,
@@ -98,7 +102,8 @@ class DeviceCsr {
   CsrView view(bool nonzeros_known) const {
     CsrView view{.rows = arrays_.rows, .cols = arrays_.cols, .nonzeros = nonzeros_known ? arrays_.nonzeros : -1};
     view.row_offsets = arrays_.wide_offsets ? IndexArray(wide_.data()) : IndexArray(narrow_.data());
-    view.column_indices = arrays_.index == IndexType::u16 ? IndexArray(short_columns_.data()) : IndexArray(columns_.data());
+    view.column_indices =
+        arrays_.index == IndexType::u16 ? IndexArray(short_columns_.data()) : IndexArray(columns_.data());
     return view;
   }
 

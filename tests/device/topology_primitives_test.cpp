@@ -37,7 +37,8 @@ template <class Offset>
 std::vector<Offset> scan_on(const test::StepDevice& on, const std::vector<std::uint32_t>& counts) {
   const DeviceVector<std::uint32_t> input(on.device(), counts);
   const DeviceVector<Offset> output(on.device(), counts.size() + 1);
-  ops::exclusive_scan(on.queue(), input.data(), static_cast<std::int64_t>(counts.size()), output.data(), sizeof(Offset) == 8);
+  ops::exclusive_scan(on.queue(), input.data(), static_cast<std::int64_t>(counts.size()), output.data(),
+                      sizeof(Offset) == 8);
   return output.read();
 }
 
@@ -59,7 +60,8 @@ template <class Key>
 std::vector<std::int32_t> sorted_positions(const std::vector<Key>& keys) {
   std::vector<std::int32_t> positions(keys.size());
   std::iota(positions.begin(), positions.end(), 0);
-  std::stable_sort(positions.begin(), positions.end(), [&](std::int32_t a, std::int32_t b) { return keys[a] < keys[b]; });
+  std::stable_sort(positions.begin(), positions.end(),
+                   [&](std::int32_t a, std::int32_t b) { return keys[a] < keys[b]; });
   return positions;
 }
 
@@ -68,7 +70,8 @@ std::vector<std::int32_t> sorted_positions(const std::vector<Key>& keys) {
 TEST_CASE("an exclusive scan is right for every size around its tiles, in 32 and 64 bits") {
   MESSAGE("seed ", seed);
   for (const test::StepDevice& on : test::step_devices()) {
-    for (const std::int64_t count : test::affordable<std::int64_t>({0, 1, 31, 256, 1023, 1024, 1025, 4096, 5000, 20'001, 4097}, 1)) {
+    for (const std::int64_t count :
+         test::affordable<std::int64_t>({0, 1, 31, 256, 1023, 1024, 1025, 4096, 5000, 20'001, 4097}, 1)) {
       INFO(on.on.name, ", ", count, " counts");
       const std::vector<std::uint32_t> counts = random_numbers(count, 1000, seed);
       CHECK(scan_on<std::int32_t>(on, counts) == scanned<std::int32_t>(counts));
@@ -81,12 +84,14 @@ TEST_CASE("an exclusive scan is right for every size around its tiles, in 32 and
 TEST_CASE("a sort is stable and right for every size around its tiles, every number of passes and either key type") {
   MESSAGE("seed ", seed);
   for (const test::StepDevice& on : test::step_devices()) {
-    const std::vector<std::pair<std::int64_t, int>> cases = {{0, 8}, {1, 31}, {2, 11}, {255, 1}, {2048, 17}, {4111, 31}, {2049, 9}};
+    const std::vector<std::pair<std::int64_t, int>> cases = {{0, 8},     {1, 31},    {2, 11},  {255, 1},
+                                                             {2048, 17}, {4111, 31}, {2049, 9}};
     for (const auto& [count, key_bits] : test::affordable(cases, 1)) {
       CAPTURE(on.on.name);
       CAPTURE(count);
       CAPTURE(key_bits);
-      const std::vector<std::uint32_t> keys = random_numbers(count, std::int64_t{1} << key_bits, seed + static_cast<std::uint64_t>(key_bits));
+      const std::vector<std::uint32_t> keys =
+          random_numbers(count, std::int64_t{1} << key_bits, seed + static_cast<std::uint64_t>(key_bits));
       CHECK(sort_on(on, keys, key_bits) == sorted_positions(keys));
     }
     const std::vector<std::uint32_t> wide = random_numbers(3001, 65536, seed);
@@ -136,7 +141,8 @@ TEST_CASE("chunks are those of the host") {
       for (const int items : {1, 8, 64}) {
         const std::vector<ChunkStart> expected = sparse::chunk_starts(csr.row_offsets, items);
         const DeviceVector<ChunkStart> chunks(on.device(), expected.size());
-        ops::cut_chunks(on.queue(), device.arrays(), items, chunks.data(), static_cast<std::int64_t>(expected.size()) - 1);
+        ops::cut_chunks(on.queue(), device.arrays(), items, chunks.data(),
+                        static_cast<std::int64_t>(expected.size()) - 1);
         const std::vector<ChunkStart> found = chunks.read();
         CHECK(std::memcmp(found.data(), expected.data(), expected.size() * sizeof(ChunkStart)) == 0);
       }
@@ -169,7 +175,8 @@ TEST_CASE("transposes, linear indices and conversions are those of the host") {
       }
       const test::DeviceCsr device(on.device(), csr, IndexType::u16);
       const DeviceVector<std::int32_t> columns(on.device(), count);
-      ops::gather(on.queue(), device.arrays().column_indices, IntegerType::u16, nullptr, csr.nonzeros(), columns.data(), IntegerType::i32);
+      ops::gather(on.queue(), device.arrays().column_indices, IntegerType::u16, nullptr, csr.nonzeros(), columns.data(),
+                  IntegerType::i32);
       CHECK(columns.read() == csr.column_indices);
     }
   }

@@ -33,8 +33,8 @@ void check_equal(const TopologyStatistics& found, const TopologyStatistics& expe
 /// Every form of a structure or its transpose, against the host's.
 void check_forms(const test::StepDevice& on, TopologyState& topology, const sparse::Csr& expected, bool transposed) {
   device::Device& device = on.device();
-  const ops::TopologyPointers narrow =
-      topology.pointers({.index = IndexType::u16, .transposed = transposed, .row_order = true, .strip_entries = 4, .chunk_items = 8});
+  const ops::TopologyPointers narrow = topology.pointers(
+      {.index = IndexType::u16, .transposed = transposed, .row_order = true, .strip_entries = 4, .chunk_items = 8});
   const ops::TopologyPointers wide = topology.pointers({.index = IndexType::i32, .transposed = transposed});
   const std::vector<std::int32_t> offsets = test::read<std::int32_t>(device, narrow.row_offsets, expected.rows + 1);
   CHECK(std::vector<std::int64_t>(offsets.begin(), offsets.end()) == expected.row_offsets);
@@ -102,7 +102,8 @@ TEST_CASE("topologies from device arrays and from host arrays have the same stat
         check_forms(on, *topology, csr, false);
         check_forms(on, *topology, transposed, true);
         const ops::TopologyPointers pointers = topology->pointers({.transposed = true});
-        CHECK(test::read<std::int32_t>(on.device(), pointers.value_positions, csr.nonzeros()) == sparse::transpose(csr).value_positions);
+        CHECK(test::read<std::int32_t>(on.device(), pointers.value_positions, csr.nonzeros()) ==
+              sparse::transpose(csr).value_positions);
         const std::int64_t bytes = topology->device_bytes();
         check_forms(on, *topology, csr, false);
         CHECK(topology->device_bytes() == bytes);
@@ -139,7 +140,10 @@ TEST_CASE("runs are counted within rows, and not along a diagonal") {
 TEST_CASE("repeats among unsorted columns are found, near and far") {
   for (const test::StepDevice& on : test::step_devices()) {
     const auto duplicates_in = [&](const std::vector<std::int32_t>& columns) {
-      const sparse::Csr csr{.rows = 2, .cols = 9, .row_offsets = {0, 4, static_cast<std::int64_t>(columns.size())}, .column_indices = columns};
+      const sparse::Csr csr{.rows = 2,
+                            .cols = 9,
+                            .row_offsets = {0, 4, static_cast<std::int64_t>(columns.size())},
+                            .column_indices = columns};
       const test::DeviceCsr arrays(on.device(), csr);
       const auto topology = on.topology(arrays.view(true));
       check_equal(topology->statistics(), sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices));

@@ -1,5 +1,5 @@
-// Runs a config of a family that reads packed strips on one device, below the planner: strips packed on the host or by the family's own
-// launch, output and workspace poisoned.
+// Runs a config of a family that reads packed strips on one device, below the planner: strips packed on the host or by
+// the family's own launch, output and workspace poisoned.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -74,7 +74,8 @@ class DeviceForm {
   const ops::TopologyPointers& pointers() const { return pointers_; }
 
  private:
-  device::Buffer headers_, row_starts_, slot_offsets_, slots_, value_places_, one_word_, two_words_, left_starts_, left_places_, left_sources_;
+  device::Buffer headers_, row_starts_, slot_offsets_, slots_, value_places_, one_word_, two_words_, left_starts_,
+      left_places_, left_sources_;
   ops::TopologyPointers pointers_;
 };
 
@@ -85,9 +86,10 @@ inline std::vector<std::byte> packed_sets(const UnpackCase& c, ops::StripKind ki
   std::vector<std::byte> all(static_cast<std::size_t>(sets * layout.set_bytes), std::byte{0xff});
   const auto nonzeros = static_cast<std::size_t>(c.host.walked.nonzeros());
   for (std::int64_t set = 0; set < sets; ++set) {
-    const auto values = std::span<const float>(c.host.values).subspan(static_cast<std::size_t>(set * c.host.value_stride), nonzeros);
-    const sparse::PackedMatrix packed =
-        sparse::pack(c.form_of(kind.grain), kind.mode, problem.element, sparse::to_storage(problem.element, values), kind.marked);
+    const auto values =
+        std::span<const float>(c.host.values).subspan(static_cast<std::size_t>(set * c.host.value_stride), nonzeros);
+    const sparse::PackedMatrix packed = sparse::pack(c.form_of(kind.grain), kind.mode, problem.element,
+                                                     sparse::to_storage(problem.element, values), kind.marked);
     std::byte* const at = all.data() + set * layout.set_bytes;
     const auto scales = std::as_bytes(std::span(packed.row_scales));
     const auto data = std::as_bytes(std::span(packed.data));
@@ -110,9 +112,11 @@ class UnpackRun : private DeviceForm, public PackedRun {
       : UnpackRun(device, family, c, config, family.packed_format(c.query(&device), config)) {}
 
  private:
-  UnpackRun(device::Device& device, const ops::Family& family, const UnpackCase& c, const FieldMap& config, const std::string& format)
+  UnpackRun(device::Device& device, const ops::Family& family, const UnpackCase& c, const FieldMap& config,
+            const std::string& format)
       : DeviceForm(device, c.form_of(ops::find_strip_kind(format)->grain)),
-        PackedRun(device, family, c.host, c.query(&device), config, pointers(), sets(c, *ops::find_strip_kind(format), pointers())) {}
+        PackedRun(device, family, c.host, c.query(&device), config, pointers(),
+                  sets(c, *ops::find_strip_kind(format), pointers())) {}
 
   static std::vector<std::byte> sets(const UnpackCase& c, ops::StripKind kind, const ops::TopologyPointers& form) {
     if (c.problem().value_lifetime != ValueLifetime::persistent) return {};
@@ -121,14 +125,16 @@ class UnpackRun : private DeviceForm, public PackedRun {
 };
 
 /// C as the device computes it with this config.
-inline std::vector<float> run_unpack(device::Device& device, const ops::Family& family, const UnpackCase& c, const FieldMap& config) {
+inline std::vector<float> run_unpack(device::Device& device, const ops::Family& family, const UnpackCase& c,
+                                     const FieldMap& config) {
   const UnpackRun run(device, family, c, config);
   run.enqueue();
   return run.output();
 }
 
 /// Element by element against float64 (check_output).
-inline void check_unpack(const NamedDevice& on, const ops::Family& family, const UnpackCase& c, const FieldMap& config) {
+inline void check_unpack(const NamedDevice& on, const ops::Family& family, const UnpackCase& c,
+                         const FieldMap& config) {
   INFO(on.name, ": ", described(c.host), "; ", to_text(config));
   check_output(c.host, run_unpack(*on.device, family, c, config));
 }

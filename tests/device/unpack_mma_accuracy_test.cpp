@@ -1,5 +1,5 @@
-// What `accurate` promises of f32 on tensor cores, element by element: |error| <= 2^-19 ||row of A|| ||column of B||, on data that is
-// hard for it. The emulator cuts sums as tensor cores do (parts/mma.h).
+// What `accurate` promises of f32 on tensor cores, element by element: |error| <= 2^-19 ||row of A|| ||column of B||,
+// on data that is hard for it. The emulator cuts sums as tensor cores do (parts/mma.h).
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -47,11 +47,13 @@ UnpackCase make_case(std::int64_t k, double sparsity, const Generator& a, const 
   sparse::Random random(s);
   sparse::Csr csr = sparse::uniform(rows, k, sparsity, s);
   for (std::int64_t row = 0; row < rows; ++row)
-    for (auto i = csr.row_offsets[static_cast<std::size_t>(row)]; i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
+    for (auto i = csr.row_offsets[static_cast<std::size_t>(row)];
+         i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
       csr.values.push_back(a(random, row, csr.column_indices[static_cast<std::size_t>(i)]));
   UnpackCase c(csr, {.n = n, .value_lifetime = ValueLifetime::persistent}, s);
   for (std::int64_t i = 0; i < k; ++i)
-    for (std::int64_t j = 0; j < n; ++j) c.host.dense[static_cast<std::size_t>(i * n + j)] = static_cast<float>(b(random, j, i));
+    for (std::int64_t j = 0; j < n; ++j)
+      c.host.dense[static_cast<std::size_t>(i * n + j)] = static_cast<float>(b(random, j, i));
   return c;
 }
 
@@ -61,7 +63,8 @@ std::vector<double> row_norms(const UnpackCase& c) {
   std::vector<double> norms;
   for (std::size_t row = 0; row < static_cast<std::size_t>(a.rows); ++row) {
     double squares = 0;
-    for (auto i = a.row_offsets[row]; i < a.row_offsets[row + 1]; ++i) squares += std::pow(c.host.values[static_cast<std::size_t>(i)], 2.0);
+    for (auto i = a.row_offsets[row]; i < a.row_offsets[row + 1]; ++i)
+      squares += std::pow(c.host.values[static_cast<std::size_t>(i)], 2.0);
     norms.push_back(std::sqrt(squares));
   }
   return norms;
@@ -101,8 +104,8 @@ Errors errors_of(const UnpackCase& c, const std::vector<float>& output) {
   return errors;
 }
 
-/// Three ways to add up, in slices as long as they may be: a sum of its own for products with low terms, on B split by the blocks and
-/// on B prepared, and such products first.
+/// Three ways to add up, in slices as long as they may be: a sum of its own for products with low terms, on B split by
+/// the blocks and on B prepared, and such products first.
 std::vector<FieldMap> configs(const ops::SpmmQuery& query) {
   constexpr std::int64_t most_slice_blocks = 64;
   UnpackMmaConfig apart{.mode = PackedMode::f16x3, .row_warps = 1, .warp_strips = 2, .warp_columns = 16, .stages = 3};
@@ -151,8 +154,9 @@ TEST_CASE("accuracy: normal and uniform values stay within the promise, and norm
       CHECK(normal_errors.normwise <= 0x1p-21);
       const Errors uniform_errors = worst_errors(make_case(k, sparsity, uniform, uniform, seed));
       CHECK(uniform_errors.normwise <= 0x1p-21);
-      MESSAGE("k = " << k << ", sparsity " << sparsity << ": normal " << normal_errors.worst << " and " << normal_errors.normwise << ", uniform "
-                     << uniform_errors.worst << " and " << uniform_errors.normwise);
+      MESSAGE("k = " << k << ", sparsity " << sparsity << ": normal " << normal_errors.worst << " and "
+                     << normal_errors.normwise << ", uniform " << uniform_errors.worst << " and "
+                     << uniform_errors.normwise);
     }
 }
 
@@ -162,8 +166,11 @@ TEST_CASE("accuracy: rows and columns of equal elements, which round and are cut
   for (std::int64_t i = 0; i < rows; ++i) of_row.push_back(0.5 + random.uniform());
   for (std::int64_t i = 0; i < n; ++i) of_column.push_back(0.5 + random.uniform());
   const auto a = [&](sparse::Random&, std::int64_t row, std::int64_t) { return of_row[static_cast<std::size_t>(row)]; };
-  const auto b = [&](sparse::Random&, std::int64_t column, std::int64_t) { return of_column[static_cast<std::size_t>(column)]; };
-  for (const std::int64_t k : {64, 1000, 4096, 8192}) MESSAGE("k = " << k << ": worst " << worst_errors(make_case(k, 0.0, a, b, seed)).worst);
+  const auto b = [&](sparse::Random&, std::int64_t column, std::int64_t) {
+    return of_column[static_cast<std::size_t>(column)];
+  };
+  for (const std::int64_t k : {64, 1000, 4096, 8192})
+    MESSAGE("k = " << k << ": worst " << worst_errors(make_case(k, 0.0, a, b, seed)).worst);
 }
 
 TEST_CASE("accuracy: K = 65536, all elements equal, stays within the promise in 16 slices") {
@@ -171,8 +178,12 @@ TEST_CASE("accuracy: K = 65536, all elements equal, stays within the promise in 
     MESSAGE("skipped: 1024 k blocks take ThreadSanitizer too long");
     return;
   }
-  const auto a = [](sparse::Random&, std::int64_t row, std::int64_t) { return 1.0 + 0.0137 * static_cast<double>(row); };
-  const auto b = [](sparse::Random&, std::int64_t column, std::int64_t) { return 0.7 + 0.0171 * static_cast<double>(column); };
+  const auto a = [](sparse::Random&, std::int64_t row, std::int64_t) {
+    return 1.0 + 0.0137 * static_cast<double>(row);
+  };
+  const auto b = [](sparse::Random&, std::int64_t column, std::int64_t) {
+    return 0.7 + 0.0171 * static_cast<double>(column);
+  };
   const UnpackCase c = make_case(65536, 0.0, a, b, seed);
   const NamedDevice& on = devices().front();
   const FieldMap config = configs(c.query(on.device.get())).front();
@@ -183,9 +194,12 @@ TEST_CASE("accuracy: K = 65536, all elements equal, stays within the promise in 
 }
 
 TEST_CASE("accuracy: sums that cancel stay within the promise") {
-  const auto a = [](sparse::Random& random, std::int64_t, std::int64_t i) { return (i % 2 == 0 ? 1 : -1) * (1 + 0.001 * random.uniform()); };
+  const auto a = [](sparse::Random& random, std::int64_t, std::int64_t i) {
+    return (i % 2 == 0 ? 1 : -1) * (1 + 0.001 * random.uniform());
+  };
   const auto b = [](sparse::Random& random, std::int64_t, std::int64_t) { return 1 + 0.001 * random.uniform(); };
-  for (const std::int64_t k : lengths) MESSAGE("k = " << k << ": worst " << worst_errors(make_case(k, 0.0, a, b, seed)).worst);
+  for (const std::int64_t k : lengths)
+    MESSAGE("k = " << k << ": worst " << worst_errors(make_case(k, 0.0, a, b, seed)).worst);
 }
 
 TEST_CASE("accuracy: rows and columns with one huge element stay within the promise") {
@@ -211,8 +225,10 @@ TEST_CASE("accuracy: magnitudes from 1e-30 to 1e30, by line and by element, stay
   };
   MESSAGE("wide rows: worst " << worst_errors(make_case(300, 0.5, by_line(-30, 30), by_line(-7, 7), seed)).worst);
   MESSAGE("wide columns: worst " << worst_errors(make_case(300, 0.5, by_line(-7, 7), by_line(-30, 30), seed)).worst);
-  MESSAGE("tiny times huge: worst " << worst_errors(make_case(4096, 0.0, by_line(-37, -30), by_line(30, 37.5), seed)).worst);
-  MESSAGE("huge times tiny: worst " << worst_errors(make_case(4096, 0.0, by_line(30, 37.5), by_line(-37, -30), seed)).worst);
+  MESSAGE("tiny times huge: worst "
+          << worst_errors(make_case(4096, 0.0, by_line(-37, -30), by_line(30, 37.5), seed)).worst);
+  MESSAGE("huge times tiny: worst "
+          << worst_errors(make_case(4096, 0.0, by_line(30, 37.5), by_line(-37, -30), seed)).worst);
   MESSAGE("wide elements: worst " << worst_errors(make_case(300, 0.5, by_element, by_line(-7, 7), seed)).worst);
   MESSAGE("wide elements of B: worst " << worst_errors(make_case(300, 0.5, by_line(-7, 7), by_element, seed)).worst);
 }
@@ -220,7 +236,9 @@ TEST_CASE("accuracy: magnitudes from 1e-30 to 1e30, by line and by element, stay
 TEST_CASE("accuracy: denormal operands and products stay within the promise") {
   const auto denormal = [](sparse::Random& random, std::int64_t, std::int64_t) { return random.normal() * 0x1p-130; };
   const auto small = [](sparse::Random& random, std::int64_t, std::int64_t) { return random.normal() * 0x1p-66; };
-  const auto mixed = [](sparse::Random& random, std::int64_t, std::int64_t i) { return random.normal() * (i % 2 == 0 ? 1 : 0x1p-140); };
+  const auto mixed = [](sparse::Random& random, std::int64_t, std::int64_t i) {
+    return random.normal() * (i % 2 == 0 ? 1 : 0x1p-140);
+  };
   worst_errors(make_case(300, 0.3, denormal, normal, seed));
   worst_errors(make_case(300, 0.3, normal, denormal, seed));
   worst_errors(make_case(300, 0.3, small, small, seed));
@@ -229,7 +247,9 @@ TEST_CASE("accuracy: denormal operands and products stay within the promise") {
 
 TEST_CASE("accuracy: zeros among the values of a row, and lines of zeros, are zeros") {
   const auto zero = [](sparse::Random&, std::int64_t, std::int64_t) { return 0.0; };
-  const auto zero_lines = [](sparse::Random& random, std::int64_t line, std::int64_t) { return line % 3 == 0 ? 0.0 : random.normal(); };
+  const auto zero_lines = [](sparse::Random& random, std::int64_t line, std::int64_t) {
+    return line % 3 == 0 ? 0.0 : random.normal();
+  };
   CHECK(worst_errors(make_case(300, 0.3, zero, normal, seed)).worst == 0);
   CHECK(worst_errors(make_case(300, 0.3, normal, zero, seed)).worst == 0);
   worst_errors(make_case(300, 0.3, zero_lines, zero_lines, seed));

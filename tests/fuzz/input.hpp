@@ -26,7 +26,8 @@ inline void require(bool holds, const char* claim) {
   std::abort();
 }
 
-/// Runs `work`, which may refuse its input with a vostok::Error that says why, and with nothing else. Whether it took it.
+/// Runs `work`, which may refuse its input with a vostok::Error that says why, and with nothing else. Whether it took
+/// it.
 template <class Work>
 bool takes(Work&& work) {
   try {

@@ -1,8 +1,8 @@
 // Files of packed values: kernels that read what was loaded stay within their memory, as the emulator tells.
 //
-// An input is a file, or, where it does not begin like one, a description's line and values: the file's lengths and digest are
-// made around them, so that what lies behind the digest is reached too. A description that tells the bytes of a coded structure is
-// followed by those, then the values; its digest of the structure is put in where it has none.
+// An input is a file, or, where it does not begin like one, a description's line and values: the file's lengths and
+// digest are made around them, so that what lies behind the digest is reached too. A description that tells the bytes
+// of a coded structure is followed by those, then the values; its digest of the structure is put in where it has none.
 #include <cstring>
 #include <map>
 #include <optional>
@@ -41,13 +41,16 @@ constexpr Family families[] = {{"row_tile", Dtype::f32},
 
 /// What inputs are loaded for. Made once, as it compiles kernels.
 struct Readers {
-  Context context = Context({.device = "emulator", .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
+  Context context =
+      Context({.device = "emulator", .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
   Topology topology = context.topology(sparse::uniform(rows, cols, 0.5, 17).view());
   std::map<std::string, SpmmPlan> plans;  ///< by the format that they read
 
   Readers() {
     for (const auto& [name, element] : families) {
-      const Spmm problem{.n = name == std::string_view("sparse_vector") ? 1 : n, .element = element, .value_lifetime = ValueLifetime::persistent};
+      const Spmm problem{.n = name == std::string_view("sparse_vector") ? 1 : n,
+                         .element = element,
+                         .value_lifetime = ValueLifetime::persistent};
       const SpmmPlan plan = context.plan(problem, topology, {.effort = Effort::heuristic, .family = name});
       plans.emplace(plan.packed_format(), plan);
     }
@@ -57,7 +60,8 @@ struct Readers {
     const auto plan = plans.find(packed.format());
     if (plan != plans.end()) execute(plan->second, packed);
   }
-  /// With values of another topology. Few masks have a shape that the plans' buffers suit, and others are not looked at.
+  /// With values of another topology. Few masks have a shape that the plans' buffers suit, and others are not looked
+  /// at.
   void execute_alone(const PackedValues& packed) const {
     const auto plan = plans.find(packed.format());
     if (plan == plans.end() || packed.topology().rows() != rows || packed.topology().cols() != cols) return;
@@ -74,7 +78,9 @@ struct Readers {
   }
 };
 
-void append(std::string& file, const void* bytes, std::size_t count) { file.append(static_cast<const char*>(bytes), count); }
+void append(std::string& file, const void* bytes, std::size_t count) {
+  file.append(static_cast<const char*>(bytes), count);
+}
 
 /// The coded structure that a description's values begin with, where it tells of one.
 struct Coded {
@@ -93,8 +99,8 @@ std::optional<Coded> coded_part(std::string_view description, std::string_view b
 std::string described(Coded coded) {
   const auto size = [&](const char* field) { return plan::number_in(coded.fields, field).value_or(0); };
   if (coded.fields.contains("structure") || !coded.fields.contains("coding")) return to_text(coded.fields);
-  const auto structure =
-      sparse::decode_structure(size("rows"), size("cols"), size("nonzeros"), coded.fields["coding"], std::as_bytes(std::span(coded.bytes)));
+  const auto structure = sparse::decode_structure(size("rows"), size("cols"), size("nonzeros"), coded.fields["coding"],
+                                                  std::as_bytes(std::span(coded.bytes)));
   if (structure) coded.fields["structure"] = plan::digest_of_structure(*structure);
   return to_text(coded.fields);
 }

@@ -5,7 +5,8 @@
 
 void vostok::fuzz::read_input(std::string_view bytes) {
   takes([&] {
-    for (const cli::ProblemLine& line : cli::parse_problems(bytes, "input.txt")) require(line.job != nullptr, "a line that was read has a job");
+    for (const cli::ProblemLine& line : cli::parse_problems(bytes, "input.txt"))
+      require(line.job != nullptr, "a line that was read has a job");
   });
   const std::string word = quoted_word(bytes);
   require(word.find('\n') == std::string::npos, "a quoted word is one line");

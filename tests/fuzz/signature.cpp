@@ -13,7 +13,8 @@ void vostok::fuzz::read_input(std::string_view bytes) {
   static const TemporaryFolder folder;
   static const std::filesystem::path file = folder.write("code.db", "kernels");
   folder.write("code.db.sig", bytes);
-  require(!takes([&] { cache::signed_bytes(file, {cache::parse_public_key(trusted)}); }), "a file that nobody signed is not believed");
+  require(!takes([&] { cache::signed_bytes(file, {cache::parse_public_key(trusted)}); }),
+          "a file that nobody signed is not believed");
   takes([&] { cache::signer_of(file); });
   const auto key = folder.write("key", bytes);
   takes([&] { cache::parse_public_key(cache::read_public_key(key).hex); });

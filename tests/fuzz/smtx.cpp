@@ -11,5 +11,6 @@ void vostok::fuzz::read_input(std::string_view bytes) {
   sparse::write_smtx(written.path(), csr);
   const sparse::Csr again = sparse::parse_smtx(source_of(sparse::read_bytes(written.path()), "again.smtx"));
   require(again.rows == csr.rows && again.cols == csr.cols, "a written matrix is read again with its size");
-  require(again.row_offsets == csr.row_offsets && again.column_indices == csr.column_indices, "a written matrix is read again as it was");
+  require(again.row_offsets == csr.row_offsets && again.column_indices == csr.column_indices,
+          "a written matrix is read again as it was");
 }

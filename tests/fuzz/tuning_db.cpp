@@ -13,5 +13,6 @@ void vostok::fuzz::read_input(std::string_view bytes) {
     content = cache::all_rows(connection);
   });
   const std::string text = cache::content_text(content);
-  require(cache::content_text(cache::parse_content(text)) == text, "rows that were read are dumped and loaded as they are");
+  require(cache::content_text(cache::parse_content(text)) == text,
+          "rows that were read are dumped and loaded as they are");
 }

@@ -1,10 +1,13 @@
-// Frames between the tuner and its worker: what arrives is a frame or the end, and a frame that is sent again arrives as it was.
+// Frames between the tuner and its worker: what arrives is a frame or the end, and a frame that is sent again arrives
+// as it was.
 #include "tune/worker_frame.hpp"
 #include "fuzz/input.hpp"
 
 void vostok::fuzz::read_input(std::string_view bytes) {
   using State = tune::FrameStream::State;
-  const auto gigabytes = [](const tune::Frame&) { return std::uint64_t{1} << 40; };  // as a frame of a large structure may promise
+  const auto gigabytes = [](const tune::Frame&) {
+    return std::uint64_t{1} << 40;
+  };  // as a frame of a large structure may promise
   const InputFile input(bytes);
   tune::FrameStream stream(input.descriptor(), input.descriptor());
   tune::EndlessPatience patience;

@@ -67,7 +67,9 @@ inline ChildOutcome in_child(const std::function<void()>& body) {
   REQUIRE(waitpid(process, &status, 0) == process);
   REQUIRE_MESSAGE(!(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM), "the child hung");
   const bool threw = WIFEXITED(status) && WEXITSTATUS(status) == child::threw_status;
-  return {.finished = threw || (WIFEXITED(status) && WEXITSTATUS(status) == child::finished_status), .threw = threw, .log = log.read()};
+  return {.finished = threw || (WIFEXITED(status) && WEXITSTATUS(status) == child::finished_status),
+          .threw = threw,
+          .log = log.read()};
 }
 
 }  // namespace vostok::test

@@ -44,7 +44,8 @@ class DecimalComma {
 
   /// With the sources of locales that the C library comes with.
   void make_c_locale() {
-    const std::string command = "localedef -i de_DE -f UTF-8 '" + (folder_ / "de_DE.UTF-8").string() + "' > /dev/null 2>&1";
+    const std::string command =
+        "localedef -i de_DE -f UTF-8 '" + (folder_ / "de_DE.UTF-8").string() + "' > /dev/null 2>&1";
     if (std::system(command.c_str()) != 0) return;
     const char* before = std::getenv("LOCPATH");
     if (before != nullptr) folder_before_ = before;

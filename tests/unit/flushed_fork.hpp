@@ -1,4 +1,5 @@
-// fork() for a child that ends by _exit: ThreadSanitizer writes buffered output there, which the child shares with its parent.
+// fork() for a child that ends by _exit: ThreadSanitizer writes buffered output there, which the child shares with its
+// parent.
 #pragma once
 
 #include <unistd.h>

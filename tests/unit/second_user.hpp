@@ -23,7 +23,8 @@ constexpr unsigned third_user = 4712;
 inline bool can_be_other_users() { return ::geteuid() == 0; }
 constexpr const char* skipped_without_root = "skipped: only root can act as a second user";
 
-/// What `work` returns as that user, with the user's own group and no other; "failed: <reason>" where it does not return.
+/// What `work` returns as that user, with the user's own group and no other; "failed: <reason>" where it does not
+/// return.
 inline std::string as_user(unsigned user, const std::function<std::string()>& work) {
   int ends[2] = {-1, -1};
   if (::pipe(ends) != 0) return "failed: no pipe";
@@ -31,7 +32,8 @@ inline std::string as_user(unsigned user, const std::function<std::string()>& wo
   if (child == 0) {
     std::string said;
     try {
-      const bool done = ::setgroups(0, nullptr) == 0 && ::setresgid(user, user, user) == 0 && ::setresuid(user, user, user) == 0;
+      const bool done =
+          ::setgroups(0, nullptr) == 0 && ::setresgid(user, user, user) == 0 && ::setresuid(user, user, user) == 0;
       said = done ? work() : "failed: the user cannot be changed";
     } catch (const std::exception& error) {
       said = std::string("failed: ") + error.what();
@@ -42,14 +44,18 @@ inline std::string as_user(unsigned user, const std::function<std::string()>& wo
   ::close(ends[1]);
   std::string said;
   char piece[4096];
-  for (ssize_t count = 0; (count = ::read(ends[0], piece, sizeof piece)) > 0;) said.append(piece, static_cast<std::size_t>(count));
+  for (ssize_t count = 0; (count = ::read(ends[0], piece, sizeof piece)) > 0;)
+    said.append(piece, static_cast<std::size_t>(count));
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? said : "failed: the child ended with status " + std::to_string(status);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0
+             ? said
+             : "failed: the child ended with status " + std::to_string(status);
 }
 
-/// What one case of this test executable prints, started as that user from a copy at `program`, in an environment that has `variables`
+/// What one case of this test executable prints, started as that user from a copy at `program`, in an environment that
+/// has `variables`
 /// ("NAME=value") too; it begins with "passed: " where the case passed.
 inline std::string run_copy_as(unsigned user, const std::filesystem::path& program, const std::string& test_case,
                                const std::vector<std::string>& variables) {
@@ -62,7 +68,8 @@ inline std::string run_copy_as(unsigned user, const std::filesystem::path& progr
     std::string text;
     for (int byte = 0; (byte = std::fgetc(output)) != EOF;) text += static_cast<char>(byte);
     // LeakSanitizer may not look into a set-user-ID process, and ends it for that when all is done.
-    const bool ended_well = ::pclose(output) == 0 || text.find("LeakSanitizer has encountered a fatal error") != std::string::npos;
+    const bool ended_well =
+        ::pclose(output) == 0 || text.find("LeakSanitizer has encountered a fatal error") != std::string::npos;
     const bool passed = ended_well && text.find("1 passed") != std::string::npos;
     return (passed ? "passed: " : "failed: ") + text;
   });

@@ -9,7 +9,8 @@
 
 namespace vostok::test {
 
-/// `variables`: "NAME=value", the whole environment. Its standard output goes to `output`, where that is no negative number.
+/// `variables`: "NAME=value", the whole environment. Its standard output goes to `output`, where that is no negative
+/// number.
 inline pid_t start_self(std::vector<std::string> variables, int output = -1, std::vector<std::string> arguments = {}) {
   const auto pointers = [](std::vector<std::string>& texts) {
     std::vector<char*> list;

@@ -19,7 +19,8 @@ bool load_table(const SharedObject& object, NvmlApi& api) {
 }  // namespace
 
 std::unique_ptr<ClockMonitor> ClockMonitor::open(const std::string& pci_bus_id, Finding& finding) {
-  finding = {.what = "clocks", .where = trusted_environment("VOSTOK_LIBNVML").value_or("libnvidia-ml.so.1"), .state = {}};
+  finding = {
+      .what = "clocks", .where = trusted_environment("VOSTOK_LIBNVML").value_or("libnvidia-ml.so.1"), .state = {}};
   const SharedObject object = SharedObject::open(finding.where, &finding.state);
   if (!object) return nullptr;
   finding.where = object.path();
@@ -33,8 +34,10 @@ std::unique_ptr<ClockMonitor> ClockMonitor::open(const std::string& pci_bus_id, 
     return nullptr;
   }
   std::unique_ptr<ClockMonitor> monitor(new ClockMonitor(api));
-  if (const NvmlResult result = api.nvmlDeviceGetHandleByPciBusId_v2(pci_bus_id.c_str(), &monitor->device_); result != NvmlResult::success) {
-    finding.state = fmt::format("found, but it does not know device {} (returned {})", pci_bus_id, static_cast<unsigned>(result));
+  if (const NvmlResult result = api.nvmlDeviceGetHandleByPciBusId_v2(pci_bus_id.c_str(), &monitor->device_);
+      result != NvmlResult::success) {
+    finding.state =
+        fmt::format("found, but it does not know device {} (returned {})", pci_bus_id, static_cast<unsigned>(result));
     return nullptr;
   }
   finding.state = "found";

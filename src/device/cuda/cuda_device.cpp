@@ -31,7 +31,8 @@ struct LaunchAttributes {
 
 [[noreturn]] void fail_barred() {
   fail(ErrorCode::capture_active,
-       "cannot wait for the legacy stream: a blocking stream is being captured, and the driver lets nobody use the legacy stream meanwhile; "
+       "cannot wait for the legacy stream: a blocking stream is being captured, and the driver lets nobody use the "
+       "legacy stream meanwhile; "
        "wait for the end of the capture, or pass nullptr where the operands are complete");
 }
 
@@ -44,8 +45,8 @@ CudaDevice::CudaDevice(std::shared_ptr<const Driver> driver, int ordinal, const 
       properties_(read_properties(context_->driver(), context_->device())),
       compiler_(options.nvrtc) {
   if (properties_.capability < oldest_capability) {
-    fail(ErrorCode::no_device, "cannot use {}: its architecture {} is older than sm_{}", properties_.info.name, properties_.info.architecture,
-         oldest_capability);
+    fail(ErrorCode::no_device, "cannot use {}: its architecture {} is older than sm_{}", properties_.info.name,
+         properties_.info.architecture, oldest_capability);
   }
   const LibraryScope scope(*context_);
   own_stream_ = std::make_unique<OwnedStream>(*context_);
@@ -66,11 +67,13 @@ std::shared_ptr<const Kernel> CudaDevice::load(const Image& image, std::int64_t 
   return make_shared_here<const CudaKernel>(context_, image, shared_bytes);
 }
 
-void CudaDevice::launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments, std::size_t argument_bytes) const {
+void CudaDevice::launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments,
+                        std::size_t argument_bytes) const {
   require_here("launch", "a kernel");
   const CudaKernel& loaded = cuda_kernel(kernel);
   if (!loaded.takes(argument_bytes)) [[unlikely]] {
-    fail(ErrorCode::internal, "cannot launch kernel: its parameter has {} bytes, {} were given", loaded.argument_bytes(), argument_bytes);
+    fail(ErrorCode::internal, "cannot launch kernel: its parameter has {} bytes, {} were given",
+         loaded.argument_bytes(), argument_bytes);
   }
   const ContextScope scope(*context_);
   LaunchAttributes attributes;
@@ -118,7 +121,8 @@ void CudaDevice::queue_wait(Stream after) const {
 void CudaDevice::record_behind(Stream after, const OwnedEvent& event) const {
   const Result result = driver().cuEventRecord(event.get(), after);
   if (result == Result::capture_implicit) fail_barred();  // the capture began after the stream was asked
-  if (result != Result::success) driver().fail_call("record an event on the given stream", driver().cuEventRecord.name, result);
+  if (result != Result::success)
+    driver().fail_call("record an event on the given stream", driver().cuEventRecord.name, result);
 }
 
 void CudaDevice::wait_for(Stream after) const {
@@ -130,7 +134,8 @@ void CudaDevice::copy_to_device(void* destination, const void* source, std::int6
   if (bytes == 0) return;
   const LibraryScope scope(*context_);
   queue_wait(after);
-  driver().require("copy to the device", driver().cuMemcpyHtoDAsync_v2, address(destination), source, static_cast<std::size_t>(bytes), own_stream());
+  driver().require("copy to the device", driver().cuMemcpyHtoDAsync_v2, address(destination), source,
+                   static_cast<std::size_t>(bytes), own_stream());
   driver().require("copy to the device", driver().cuStreamSynchronize, own_stream());
 }
 
@@ -138,7 +143,8 @@ void CudaDevice::copy_to_host(void* destination, const void* source, std::int64_
   if (bytes == 0) return;
   const LibraryScope scope(*context_);
   queue_wait(after);
-  driver().require("copy to the host", driver().cuMemcpyDtoHAsync_v2, destination, address(source), static_cast<std::size_t>(bytes), own_stream());
+  driver().require("copy to the host", driver().cuMemcpyDtoHAsync_v2, destination, address(source),
+                   static_cast<std::size_t>(bytes), own_stream());
   driver().require("copy to the host", driver().cuStreamSynchronize, own_stream());
 }
 
@@ -148,7 +154,8 @@ bool CudaDevice::is_device_pointer(const void* pointer) const {
   MemoryType type{};
   const Result result = driver().cuPointerGetAttribute(&type, PointerAttribute::memory_type, address(pointer));
   if (result == Result::invalid_value) return false;  // the driver does not know it: plain host memory
-  if (result != Result::success) driver().fail_call("ask where a pointer points", driver().cuPointerGetAttribute.name, result);
+  if (result != Result::success)
+    driver().fail_call("ask where a pointer points", driver().cuPointerGetAttribute.name, result);
   return type == MemoryType::device;
 }
 
@@ -165,8 +172,8 @@ void CudaDevice::synchronize(Stream stream) const {
 int CudaDevice::occupancy(const Kernel& kernel, int threads, std::int64_t shared_bytes) const {
   const LibraryScope scope(*context_);
   int blocks = 0;
-  driver().require("compute the kernel's occupancy", driver().cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, cuda_kernel(kernel).function(),
-                   threads, static_cast<std::size_t>(shared_bytes));
+  driver().require("compute the kernel's occupancy", driver().cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks,
+                   cuda_kernel(kernel).function(), threads, static_cast<std::size_t>(shared_bytes));
   return blocks;
 }
 

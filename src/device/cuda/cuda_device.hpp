@@ -28,7 +28,8 @@ class CudaDevice : public Device {
 
   const Compiler& compiler() const override { return compiler_; }
   std::shared_ptr<const Kernel> load(const Image& image, std::int64_t shared_bytes) override;
-  void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments, std::size_t argument_bytes) const override;
+  void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments,
+              std::size_t argument_bytes) const override;
   bool has_tensor_maps() const override;
   void make_map(TensorMap& map) const override;
   void fill(Stream stream, void* memory, int value, std::int64_t bytes) const override;

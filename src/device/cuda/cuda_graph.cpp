@@ -31,7 +31,8 @@ GraphHandle capture(const Driver& driver, RecordingStream& recording, const std:
 }  // namespace
 
 struct CudaSequence::Parts {
-  explicit Parts(const CudaContext& owner) : context(owner), stream(owner), start(owner, event_default), end(owner, event_default) {}
+  explicit Parts(const CudaContext& owner)
+      : context(owner), stream(owner), start(owner, event_default), end(owner, event_default) {}
   ~Parts() {
     if (exec != nullptr) context.driver().cuGraphExecDestroy(exec);
   }
@@ -45,7 +46,8 @@ struct CudaSequence::Parts {
   GraphExecHandle exec = nullptr;
 };
 
-CudaSequence::CudaSequence(std::shared_ptr<const CudaContext> context, RecordingStream& recording, const std::function<void(Stream)>& enqueue)
+CudaSequence::CudaSequence(std::shared_ptr<const CudaContext> context, RecordingStream& recording,
+                           const std::function<void(Stream)>& enqueue)
     : context_(std::move(context)) {
   const LibraryScope scope(*context_);
   const Driver& driver = context_->driver();
@@ -53,7 +55,8 @@ CudaSequence::CudaSequence(std::shared_ptr<const CudaContext> context, Recording
   GraphHandle graph = capture(driver, recording, enqueue);
   const Result result = driver.cuGraphInstantiateWithFlags(&parts->exec, graph, 0);
   driver.cuGraphDestroy(graph);
-  if (result != Result::success) driver.fail_call("instantiate the recorded graph", driver.cuGraphInstantiateWithFlags.name, result);
+  if (result != Result::success)
+    driver.fail_call("instantiate the recorded graph", driver.cuGraphInstantiateWithFlags.name, result);
   driver.require("upload the recorded graph", driver.cuGraphUpload, parts->exec, parts->stream.get());
   parts_ = std::move(parts);
 }

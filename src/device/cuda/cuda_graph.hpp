@@ -21,7 +21,8 @@ struct RecordingStream {
 class CudaSequence : public TimedSequence {
  public:
   /// Captures what `enqueue` queues on the recording stream. Exceptions pass through and leave nothing behind.
-  CudaSequence(std::shared_ptr<const CudaContext> context, RecordingStream& recording, const std::function<void(Stream)>& enqueue);
+  CudaSequence(std::shared_ptr<const CudaContext> context, RecordingStream& recording,
+               const std::function<void(Stream)>& enqueue);
   ~CudaSequence() override;
   CudaSequence(const CudaSequence&) = delete;
   CudaSequence& operator=(const CudaSequence&) = delete;

@@ -19,7 +19,8 @@ DevicePointer address(void* memory) { return reinterpret_cast<DevicePointer>(mem
 
 }  // namespace
 
-CudaMemory::CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator, const DeviceProperties& properties)
+CudaMemory::CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator,
+                       const DeviceProperties& properties)
     : context_(std::move(context)), allocator_(std::move(allocator)) {
   if (allocator_ || !properties.memory_pools || !MemoryPool::is_supported(context_->driver())) return;
   const LibraryScope scope(*context_);
@@ -38,7 +39,8 @@ CudaMemory::~CudaMemory() {
 }
 
 void* CudaMemory::allocate(std::int64_t bytes) {
-  if (bytes < 0) fail(ErrorCode::invalid_argument, "cannot allocate {} bytes of device memory: the size is negative", bytes);
+  if (bytes < 0)
+    fail(ErrorCode::invalid_argument, "cannot allocate {} bytes of device memory: the size is negative", bytes);
   sweep();
   if (bytes == 0) return nullptr;
   return allocator_ ? allocate_from_user(*allocator_, bytes) : allocate_from_driver(bytes);
@@ -50,7 +52,8 @@ void* CudaMemory::allocate_from_driver(std::int64_t bytes) {
   const Driver& driver = context_->driver();
   DevicePointer pointer = 0;
   const Result result = driver.cuMemAlloc_v2(&pointer, static_cast<std::size_t>(bytes));
-  if (result != Result::success) driver.fail_call(fmt::format("allocate {} bytes of device memory", bytes), driver.cuMemAlloc_v2.name, result);
+  if (result != Result::success)
+    driver.fail_call(fmt::format("allocate {} bytes of device memory", bytes), driver.cuMemAlloc_v2.name, result);
   return reinterpret_cast<void*>(pointer);
 }
 
@@ -117,7 +120,8 @@ bool CudaMemory::is_finished(Grave& grave) const {
 
 std::vector<CudaMemory::Grave> CudaMemory::take_finished() {
   const std::lock_guard lock(mutex_);
-  const auto finished = std::partition(graves_.begin(), graves_.end(), [&](Grave& grave) { return grave.kept || !is_finished(grave); });
+  const auto finished =
+      std::partition(graves_.begin(), graves_.end(), [&](Grave& grave) { return grave.kept || !is_finished(grave); });
   std::vector<Grave> taken(std::make_move_iterator(finished), std::make_move_iterator(graves_.end()));
   graves_.erase(finished, graves_.end());
   return taken;
@@ -125,7 +129,8 @@ std::vector<CudaMemory::Grave> CudaMemory::take_finished() {
 
 void CudaMemory::sweep() {
   const LibraryScope scope(*context_);
-  for (const Grave& grave : take_finished()) free(grave.memory);  // outside the lock: the user's allocator may call back
+  for (const Grave& grave : take_finished())
+    free(grave.memory);  // outside the lock: the user's allocator may call back
 }
 
 }  // namespace vostok::device::cuda

@@ -16,7 +16,8 @@ namespace vostok::device::cuda {
 /// or, if driver or device have no pools, from cuMemAlloc.
 class CudaMemory {
  public:
-  CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator, const DeviceProperties& properties);
+  CudaMemory(std::shared_ptr<const CudaContext> context, std::shared_ptr<Allocator> allocator,
+             const DeviceProperties& properties);
   /// Waits for the work that uses released blocks, then frees them.
   ~CudaMemory();
   CudaMemory(const CudaMemory&) = delete;
@@ -32,7 +33,8 @@ class CudaMemory {
   struct Grave {
     void* memory = nullptr;
     std::vector<OwnedEvent> events = {};
-    std::vector<Stream> barred = {};  ///< still to be asked for their end: the legacy stream, while a blocking stream was captured
+    std::vector<Stream> barred =
+        {};  ///< still to be asked for their end: the legacy stream, while a blocking stream was captured
     bool kept = false;
   };
   Grave dig(void* memory, const std::vector<Stream>& streams) const;

@@ -16,13 +16,15 @@ int attribute(const Driver& driver, DeviceHandle device, DeviceAttribute which) 
 
 std::string device_name(const Driver& driver, DeviceHandle device) {
   std::array<char, 256> text{};
-  driver.require("read the device's name", driver.cuDeviceGetName, text.data(), static_cast<int>(text.size()) - 1, device);
+  driver.require("read the device's name", driver.cuDeviceGetName, text.data(), static_cast<int>(text.size()) - 1,
+                 device);
   return text.data();
 }
 
 std::string pci_bus_id(const Driver& driver, DeviceHandle device) {
   std::array<char, 32> text{};
-  driver.require("read the device's bus id", driver.cuDeviceGetPCIBusId, text.data(), static_cast<int>(text.size()) - 1, device);
+  driver.require("read the device's bus id", driver.cuDeviceGetPCIBusId, text.data(), static_cast<int>(text.size()) - 1,
+                 device);
   return text.data();
 }
 
@@ -35,7 +37,8 @@ std::string uuid_text(const Driver& driver, DeviceHandle device) {
   std::string text = "GPU";
   for (int i = 0; i < 16; ++i) {
     const bool group_starts = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
-    text += fmt::format("{}{:02x}", group_starts ? "-" : "", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
+    text += fmt::format("{}{:02x}", group_starts ? "-" : "",
+                        static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
   }
   return text;
 }

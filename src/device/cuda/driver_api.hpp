@@ -149,68 +149,70 @@ struct DriverFunction {
 
 // Every function used, once: REQUIRED ones are in CUDA 11.8, the first driver with cuLaunchKernelEx; OPTIONAL ones are
 // newer or depend on the device. The exported name carries the version: plain cuMemAlloc is the 32-bit one of old.
-#define VOSTOK_DRIVER_FUNCTIONS(REQUIRED, OPTIONAL)                                                                                \
-  REQUIRED(cuInit, unsigned)                                                                                                       \
-  REQUIRED(cuDriverGetVersion, int*)                                                                                               \
-  REQUIRED(cuGetErrorName, Result, const char**)                                                                                   \
-  REQUIRED(cuGetErrorString, Result, const char**)                                                                                 \
-  REQUIRED(cuDeviceGetCount, int*)                                                                                                 \
-  REQUIRED(cuDeviceGet, DeviceHandle*, int)                                                                                        \
-  REQUIRED(cuDeviceGetName, char*, int, DeviceHandle)                                                                              \
-  REQUIRED(cuDeviceGetUuid, Uuid*, DeviceHandle)                                                                                   \
-  REQUIRED(cuDeviceGetPCIBusId, char*, int, DeviceHandle)                                                                          \
-  REQUIRED(cuDeviceTotalMem_v2, std::size_t*, DeviceHandle)                                                                        \
-  REQUIRED(cuDeviceGetAttribute, int*, DeviceAttribute, DeviceHandle)                                                              \
-  REQUIRED(cuDevicePrimaryCtxRetain, ContextHandle*, DeviceHandle)                                                                 \
-  REQUIRED(cuDevicePrimaryCtxRelease_v2, DeviceHandle)                                                                             \
-  REQUIRED(cuCtxGetCurrent, ContextHandle*)                                                                                        \
-  REQUIRED(cuCtxSetCurrent, ContextHandle)                                                                                         \
-  REQUIRED(cuCtxGetDevice, DeviceHandle*)                                                                                          \
-  REQUIRED(cuThreadExchangeStreamCaptureMode, CaptureMode*)                                                                        \
-  REQUIRED(cuStreamCreate, StreamHandle*, unsigned)                                                                                \
-  REQUIRED(cuStreamDestroy_v2, StreamHandle)                                                                                       \
-  REQUIRED(cuStreamSynchronize, StreamHandle)                                                                                      \
-  REQUIRED(cuStreamWaitEvent, StreamHandle, EventHandle, unsigned)                                                                 \
-  REQUIRED(cuStreamIsCapturing, StreamHandle, CaptureStatus*)                                                                      \
-  REQUIRED(cuStreamBeginCapture_v2, StreamHandle, CaptureMode)                                                                     \
-  REQUIRED(cuStreamEndCapture, StreamHandle, GraphHandle*)                                                                         \
-  REQUIRED(cuGraphDestroy, GraphHandle)                                                                                            \
-  REQUIRED(cuGraphInstantiateWithFlags, GraphExecHandle*, GraphHandle, unsigned long long)                                         \
-  REQUIRED(cuGraphExecDestroy, GraphExecHandle)                                                                                    \
-  REQUIRED(cuGraphUpload, GraphExecHandle, StreamHandle)                                                                           \
-  REQUIRED(cuGraphLaunch, GraphExecHandle, StreamHandle)                                                                           \
-  REQUIRED(cuEventCreate, EventHandle*, unsigned)                                                                                  \
-  REQUIRED(cuEventDestroy_v2, EventHandle)                                                                                         \
-  REQUIRED(cuEventRecord, EventHandle, StreamHandle)                                                                               \
-  REQUIRED(cuEventQuery, EventHandle)                                                                                              \
-  REQUIRED(cuEventSynchronize, EventHandle)                                                                                        \
-  REQUIRED(cuEventElapsedTime, float*, EventHandle, EventHandle)                                                                   \
-  REQUIRED(cuMemAlloc_v2, DevicePointer*, std::size_t)                                                                             \
-  REQUIRED(cuMemFree_v2, DevicePointer)                                                                                            \
-  REQUIRED(cuMemcpyHtoDAsync_v2, DevicePointer, const void*, std::size_t, StreamHandle)                                            \
-  REQUIRED(cuMemcpyDtoHAsync_v2, void*, DevicePointer, std::size_t, StreamHandle)                                                  \
-  REQUIRED(cuMemsetD8Async, DevicePointer, unsigned char, std::size_t, StreamHandle)                                               \
-  REQUIRED(cuPointerGetAttribute, void*, PointerAttribute, DevicePointer)                                                          \
-  REQUIRED(cuModuleLoadDataEx, ModuleHandle*, const void*, unsigned, JitOption*, void**)                                           \
-  REQUIRED(cuModuleGetFunction, FunctionHandle*, ModuleHandle, const char*)                                                        \
-  REQUIRED(cuModuleUnload, ModuleHandle)                                                                                           \
-  REQUIRED(cuFuncSetAttribute, FunctionHandle, FunctionAttribute, int)                                                             \
-  REQUIRED(cuLaunchKernelEx, const LaunchConfig*, FunctionHandle, void**, void**)                                                  \
-  REQUIRED(cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, FunctionHandle, int, std::size_t)                                    \
-  OPTIONAL(cuDeviceGetUuid_v2, Uuid*, DeviceHandle)                                                                                \
-  OPTIONAL(cuMemPoolCreate, PoolHandle*, const PoolProperties*)                                                                    \
-  OPTIONAL(cuMemPoolSetAttribute, PoolHandle, PoolAttribute, void*)                                                                \
-  OPTIONAL(cuMemPoolDestroy, PoolHandle)                                                                                           \
-  OPTIONAL(cuMemAllocFromPoolAsync, DevicePointer*, std::size_t, PoolHandle, StreamHandle)                                         \
-  OPTIONAL(cuMemFreeAsync, DevicePointer, StreamHandle)                                                                            \
-  OPTIONAL(cuLibraryLoadData, LibraryHandle*, const void*, JitOption*, void**, unsigned, LibraryOption*, void**, unsigned)         \
-  OPTIONAL(cuLibraryGetKernel, KernelHandle*, LibraryHandle, const char*)                                                          \
-  OPTIONAL(cuLibraryUnload, LibraryHandle)                                                                                         \
-  OPTIONAL(cuKernelGetFunction, FunctionHandle*, KernelHandle)                                                                     \
-  OPTIONAL(cuFuncLoad, FunctionHandle)                                                                                             \
-  OPTIONAL(cuFuncGetParamInfo, FunctionHandle, std::size_t, std::size_t*, std::size_t*)                                            \
-  OPTIONAL(cuTensorMapEncodeTiled, EncodedTensorMap*, TensorDataType, unsigned, void*, const std::uint64_t*, const std::uint64_t*, \
-           const std::uint32_t*, const std::uint32_t*, TensorInterleave, TensorSwizzle, TensorL2Promotion, TensorFill)
+#define VOSTOK_DRIVER_FUNCTIONS(REQUIRED, OPTIONAL)                                                              \
+  REQUIRED(cuInit, unsigned)                                                                                     \
+  REQUIRED(cuDriverGetVersion, int*)                                                                             \
+  REQUIRED(cuGetErrorName, Result, const char**)                                                                 \
+  REQUIRED(cuGetErrorString, Result, const char**)                                                               \
+  REQUIRED(cuDeviceGetCount, int*)                                                                               \
+  REQUIRED(cuDeviceGet, DeviceHandle*, int)                                                                      \
+  REQUIRED(cuDeviceGetName, char*, int, DeviceHandle)                                                            \
+  REQUIRED(cuDeviceGetUuid, Uuid*, DeviceHandle)                                                                 \
+  REQUIRED(cuDeviceGetPCIBusId, char*, int, DeviceHandle)                                                        \
+  REQUIRED(cuDeviceTotalMem_v2, std::size_t*, DeviceHandle)                                                      \
+  REQUIRED(cuDeviceGetAttribute, int*, DeviceAttribute, DeviceHandle)                                            \
+  REQUIRED(cuDevicePrimaryCtxRetain, ContextHandle*, DeviceHandle)                                               \
+  REQUIRED(cuDevicePrimaryCtxRelease_v2, DeviceHandle)                                                           \
+  REQUIRED(cuCtxGetCurrent, ContextHandle*)                                                                      \
+  REQUIRED(cuCtxSetCurrent, ContextHandle)                                                                       \
+  REQUIRED(cuCtxGetDevice, DeviceHandle*)                                                                        \
+  REQUIRED(cuThreadExchangeStreamCaptureMode, CaptureMode*)                                                      \
+  REQUIRED(cuStreamCreate, StreamHandle*, unsigned)                                                              \
+  REQUIRED(cuStreamDestroy_v2, StreamHandle)                                                                     \
+  REQUIRED(cuStreamSynchronize, StreamHandle)                                                                    \
+  REQUIRED(cuStreamWaitEvent, StreamHandle, EventHandle, unsigned)                                               \
+  REQUIRED(cuStreamIsCapturing, StreamHandle, CaptureStatus*)                                                    \
+  REQUIRED(cuStreamBeginCapture_v2, StreamHandle, CaptureMode)                                                   \
+  REQUIRED(cuStreamEndCapture, StreamHandle, GraphHandle*)                                                       \
+  REQUIRED(cuGraphDestroy, GraphHandle)                                                                          \
+  REQUIRED(cuGraphInstantiateWithFlags, GraphExecHandle*, GraphHandle, unsigned long long)                       \
+  REQUIRED(cuGraphExecDestroy, GraphExecHandle)                                                                  \
+  REQUIRED(cuGraphUpload, GraphExecHandle, StreamHandle)                                                         \
+  REQUIRED(cuGraphLaunch, GraphExecHandle, StreamHandle)                                                         \
+  REQUIRED(cuEventCreate, EventHandle*, unsigned)                                                                \
+  REQUIRED(cuEventDestroy_v2, EventHandle)                                                                       \
+  REQUIRED(cuEventRecord, EventHandle, StreamHandle)                                                             \
+  REQUIRED(cuEventQuery, EventHandle)                                                                            \
+  REQUIRED(cuEventSynchronize, EventHandle)                                                                      \
+  REQUIRED(cuEventElapsedTime, float*, EventHandle, EventHandle)                                                 \
+  REQUIRED(cuMemAlloc_v2, DevicePointer*, std::size_t)                                                           \
+  REQUIRED(cuMemFree_v2, DevicePointer)                                                                          \
+  REQUIRED(cuMemcpyHtoDAsync_v2, DevicePointer, const void*, std::size_t, StreamHandle)                          \
+  REQUIRED(cuMemcpyDtoHAsync_v2, void*, DevicePointer, std::size_t, StreamHandle)                                \
+  REQUIRED(cuMemsetD8Async, DevicePointer, unsigned char, std::size_t, StreamHandle)                             \
+  REQUIRED(cuPointerGetAttribute, void*, PointerAttribute, DevicePointer)                                        \
+  REQUIRED(cuModuleLoadDataEx, ModuleHandle*, const void*, unsigned, JitOption*, void**)                         \
+  REQUIRED(cuModuleGetFunction, FunctionHandle*, ModuleHandle, const char*)                                      \
+  REQUIRED(cuModuleUnload, ModuleHandle)                                                                         \
+  REQUIRED(cuFuncSetAttribute, FunctionHandle, FunctionAttribute, int)                                           \
+  REQUIRED(cuLaunchKernelEx, const LaunchConfig*, FunctionHandle, void**, void**)                                \
+  REQUIRED(cuOccupancyMaxActiveBlocksPerMultiprocessor, int*, FunctionHandle, int, std::size_t)                  \
+  OPTIONAL(cuDeviceGetUuid_v2, Uuid*, DeviceHandle)                                                              \
+  OPTIONAL(cuMemPoolCreate, PoolHandle*, const PoolProperties*)                                                  \
+  OPTIONAL(cuMemPoolSetAttribute, PoolHandle, PoolAttribute, void*)                                              \
+  OPTIONAL(cuMemPoolDestroy, PoolHandle)                                                                         \
+  OPTIONAL(cuMemAllocFromPoolAsync, DevicePointer*, std::size_t, PoolHandle, StreamHandle)                       \
+  OPTIONAL(cuMemFreeAsync, DevicePointer, StreamHandle)                                                          \
+  OPTIONAL(cuLibraryLoadData, LibraryHandle*, const void*, JitOption*, void**, unsigned, LibraryOption*, void**, \
+           unsigned)                                                                                             \
+  OPTIONAL(cuLibraryGetKernel, KernelHandle*, LibraryHandle, const char*)                                        \
+  OPTIONAL(cuLibraryUnload, LibraryHandle)                                                                       \
+  OPTIONAL(cuKernelGetFunction, FunctionHandle*, KernelHandle)                                                   \
+  OPTIONAL(cuFuncLoad, FunctionHandle)                                                                           \
+  OPTIONAL(cuFuncGetParamInfo, FunctionHandle, std::size_t, std::size_t*, std::size_t*)                          \
+  OPTIONAL(cuTensorMapEncodeTiled, EncodedTensorMap*, TensorDataType, unsigned, void*, const std::uint64_t*,     \
+           const std::uint64_t*, const std::uint32_t*, const std::uint32_t*, TensorInterleave, TensorSwizzle,    \
+           TensorL2Promotion, TensorFill)
 
 /// The table of functions. Members carry the exported names, so that the name called is the name looked up.
 struct DriverApi {

@@ -40,7 +40,8 @@ std::string Driver::describe(Result result) const {
   const char* text = nullptr;
   const bool known = cuGetErrorName(result, &name) == Result::success && name != nullptr;
   const bool explained = cuGetErrorString(result, &text) == Result::success && text != nullptr;
-  return fmt::format("{} ({}): {}", known ? name : "an error without a name", static_cast<unsigned>(result), explained ? text : "no text");
+  return fmt::format("{} ({}): {}", known ? name : "an error without a name", static_cast<unsigned>(result),
+                     explained ? text : "no text");
 }
 
 void Driver::fail_call(const std::string& task, const char* call, Result result) const {
@@ -60,7 +61,8 @@ std::shared_ptr<const Driver> DriverSearch::open(Finding& finding) {
   finding.where = object.path();
   auto driver = std::make_shared<Driver>();
   if (const std::string missing = load_table(object, *driver); !missing.empty()) {
-    finding.state = fmt::format("found, but too old or not a driver (CUDA 11.8 or newer is needed): it has no {}", missing);
+    finding.state =
+        fmt::format("found, but too old or not a driver (CUDA 11.8 or newer is needed): it has no {}", missing);
     return nullptr;
   }
   // If no GPU is visible, a driver already used by the parent kills a child that initialises it again.
@@ -70,7 +72,8 @@ std::shared_ptr<const Driver> DriverSearch::open(Finding& finding) {
     return nullptr;
   }
   if (const Result result = driver->cuInit(0); result != Result::success) {
-    finding.state = fmt::format("found, but cuInit failed with {}{}", driver->describe(result), result == Result::not_initialized ? fork_hint : "");
+    finding.state = fmt::format("found, but cuInit failed with {}{}", driver->describe(result),
+                                result == Result::not_initialized ? fork_hint : "");
     return nullptr;
   }
   if (const Result result = driver->cuDriverGetVersion(&driver->version_); result != Result::success) {
@@ -96,7 +99,8 @@ std::string DriverSearch::reasons() const { return join_findings(findings); }
 
 std::string join_findings(const std::vector<Finding>& findings) {
   std::string text;
-  for (const Finding& finding : findings) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", finding.where, finding.state);
+  for (const Finding& finding : findings)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", finding.where, finding.state);
   return text;
 }
 

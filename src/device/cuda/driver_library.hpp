@@ -13,7 +13,8 @@ namespace vostok::device::cuda {
 /// The driver, initialised. Immutable and thread-safe.
 class Driver : public DriverApi {
  public:
-  /// Calls `function` and throws unless it succeeds: out_of_memory or device_failure, "cannot <task>: <call> failed with ...".
+  /// Calls `function` and throws unless it succeeds: out_of_memory or device_failure, "cannot <task>: <call> failed
+  /// with ...".
   template <class... Parameters, class... Arguments>
   void require(const char* task, const DriverFunction<Parameters...>& function, Arguments... arguments) const {
     const Result result = function(arguments...);

@@ -5,7 +5,8 @@
 namespace vostok::device::cuda {
 
 bool MemoryPool::is_supported(const Driver& driver) {
-  return driver.cuMemPoolCreate && driver.cuMemPoolSetAttribute && driver.cuMemPoolDestroy && driver.cuMemAllocFromPoolAsync && driver.cuMemFreeAsync;
+  return driver.cuMemPoolCreate && driver.cuMemPoolSetAttribute && driver.cuMemPoolDestroy &&
+         driver.cuMemAllocFromPoolAsync && driver.cuMemFreeAsync;
 }
 
 MemoryPool::MemoryPool(const CudaContext& context, std::uint64_t kept_bytes) : context_(context), stream_(context) {
@@ -33,7 +34,8 @@ DevicePointer MemoryPool::allocate(std::int64_t bytes) const {
     driver.fail_call(fmt::format("allocate {} bytes of device memory", bytes), call, result);
   };
   DevicePointer memory = 0;
-  const Result result = driver.cuMemAllocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), handle_, stream_.get());
+  const Result result =
+      driver.cuMemAllocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), handle_, stream_.get());
   if (result != Result::success) fail_call(driver.cuMemAllocFromPoolAsync.name, result);
   // Memory belongs to the pool's stream until that stream has passed the allocation.
   const Result ready = driver.cuStreamSynchronize(stream_.get());

@@ -21,11 +21,11 @@ std::vector<std::string> compile_options(const Nvrtc& library, const CompileTarg
 
 [[noreturn]] void fail_compile(const Nvrtc& library, NvrtcResult result, const Source& source, const std::string& log) {
   if (result == NvrtcResult::builtin_operation_failure) {
-    fail(ErrorCode::no_compiler, "cannot compile {}: the builtins of {} ({}) are missing or do not fit it: {}", source.family, library.path(),
-         library.identity(), error_excerpt(log));
+    fail(ErrorCode::no_compiler, "cannot compile {}: the builtins of {} ({}) are missing or do not fit it: {}",
+         source.family, library.path(), library.identity(), error_excerpt(log));
   }
-  fail(ErrorCode::compile_failed, "cannot compile {} for {}: {} says {}\n{}", source.expression, source.architecture, library.identity(),
-       library.nvrtcGetErrorString(result), error_excerpt(log));
+  fail(ErrorCode::compile_failed, "cannot compile {} for {}: {} says {}\n{}", source.expression, source.architecture,
+       library.identity(), library.nvrtcGetErrorString(result), error_excerpt(log));
 }
 
 }  // namespace
@@ -38,11 +38,13 @@ CompileTarget choose_target(const std::string& architecture, const std::vector<i
 
   const auto above = std::upper_bound(known.begin(), known.end(), number);
   if (above == known.begin())
-    fail(ErrorCode::compile_failed, "cannot compile for {}: NVRTC's oldest architecture is sm_{}", architecture, known.front());
+    fail(ErrorCode::compile_failed, "cannot compile for {}: NVRTC's oldest architecture is sm_{}", architecture,
+         known.front());
   const int nearest = *std::prev(above);
   if (nearest == number) return {.option = fmt::format("-arch={}", architecture)};
   if (!name->suffix.empty()) {
-    fail(ErrorCode::compile_failed, "cannot compile for {}: NVRTC does not know it and there is no portable form of it", architecture);
+    fail(ErrorCode::compile_failed, "cannot compile for {}: NVRTC does not know it and there is no portable form of it",
+         architecture);
   }
   return {.option = fmt::format("-arch=compute_{}", nearest), .ptx = true};
 }

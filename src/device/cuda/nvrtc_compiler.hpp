@@ -33,7 +33,8 @@ class NvrtcCompiler : public Compiler {
   mutable std::shared_ptr<const Nvrtc> library_;
 };
 
-/// The target of a compile: a cubin if NVRTC knows the architecture ("sm_90a" counts as 90), else PTX of the highest below it.
+/// The target of a compile: a cubin if NVRTC knows the architecture ("sm_90a" counts as 90), else PTX of the highest
+/// below it.
 struct CompileTarget {
   std::string option;  ///< "-arch=sm_90" or "-arch=compute_121"
   bool ptx = false;

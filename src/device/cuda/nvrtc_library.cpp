@@ -36,7 +36,9 @@ std::string build_from_ptx(const std::string& ptx) {
 /// None of these changes the code. Small programs compile faster without what --minimal omits (textures, the runtime's
 /// functions), which no template uses. NVRTC derives names of internal symbols from the clock: without a seed, the same
 /// code would have another digest every second.
-std::vector<std::string> known_process_options() { return {"--modify-stack-limit=false", "--no-cache", "--minimal", "--frandom-seed=vostok"}; }
+std::vector<std::string> known_process_options() {
+  return {"--modify-stack-limit=false", "--no-cache", "--minimal", "--frandom-seed=vostok"};
+}
 
 struct Attempt {
   NvrtcResult result;
@@ -50,7 +52,8 @@ Attempt compile_empty(const Nvrtc& nvrtc, const std::vector<std::string>& furthe
   options.push_back(fmt::format("-arch=compute_{}", nvrtc.architectures().front()));
   options.insert(options.end(), further.begin(), further.end());
   const NvrtcResult result = program.compile(options);
-  return {.result = result, .log = program.log(), .ptx = result == NvrtcResult::success ? program.ptx() : std::string()};
+  return {
+      .result = result, .log = program.log(), .ptx = result == NvrtcResult::success ? program.ptx() : std::string()};
 }
 
 }  // namespace
@@ -60,26 +63,33 @@ const std::vector<std::string>& nvrtc_code_options() {
   return options;
 }
 
-std::string Nvrtc::identity() const { return fmt::format("nvrtc {}", build_.empty() ? fmt::format("{}.{}", major_, minor_) : build_); }
+std::string Nvrtc::identity() const {
+  return fmt::format("nvrtc {}", build_.empty() ? fmt::format("{}.{}", major_, minor_) : build_);
+}
 
 std::string Nvrtc::probe() {
   if (nvrtcVersion(&major_, &minor_) != NvrtcResult::success) return "found, but nvrtcVersion failed";
-  if (major_ < oldest_major) return fmt::format("found, but version {}.{} is too old ({}.0 or newer is needed)", major_, minor_, oldest_major);
+  if (major_ < oldest_major)
+    return fmt::format("found, but version {}.{} is too old ({}.0 or newer is needed)", major_, minor_, oldest_major);
   int count = 0;
-  if (nvrtcGetNumSupportedArchs(&count) != NvrtcResult::success || count <= 0) return "found, but it lists no architecture";
+  if (nvrtcGetNumSupportedArchs(&count) != NvrtcResult::success || count <= 0)
+    return "found, but it lists no architecture";
   architectures_.resize(static_cast<std::size_t>(count));
-  if (nvrtcGetSupportedArchs(architectures_.data()) != NvrtcResult::success) return "found, but nvrtcGetSupportedArchs failed";
+  if (nvrtcGetSupportedArchs(architectures_.data()) != NvrtcResult::success)
+    return "found, but nvrtcGetSupportedArchs failed";
   std::sort(architectures_.begin(), architectures_.end());
 
   process_options_ = known_process_options();
   Attempt attempt = compile_empty(*this, process_options_);
   if (attempt.result == NvrtcResult::invalid_option) {
-    std::erase_if(process_options_, [&](const std::string& option) { return compile_empty(*this, {option}).result == NvrtcResult::invalid_option; });
+    std::erase_if(process_options_, [&](const std::string& option) {
+      return compile_empty(*this, {option}).result == NvrtcResult::invalid_option;
+    });
     attempt = compile_empty(*this, process_options_);
   }
   if (attempt.result != NvrtcResult::success) {
-    return fmt::format("found, version {}.{}, but it cannot compile an empty kernel: {} {}", major_, minor_, nvrtcGetErrorString(attempt.result),
-                       attempt.log);
+    return fmt::format("found, version {}.{}, but it cannot compile an empty kernel: {} {}", major_, minor_,
+                       nvrtcGetErrorString(attempt.result), attempt.log);
   }
   build_ = build_from_ptx(attempt.ptx);
   return {};
@@ -145,14 +155,16 @@ bool NvrtcSearch::use(const SharedObject& object, Finding& finding) {
   return true;
 }
 
-/// Loads the builtins that lie beside NVRTC first, by absolute path. Otherwise NVRTC opens them by plain name at the first
-/// compile and takes whatever the loader has cached. If they are refused, so is NVRTC, since it would find them by itself.
+/// Loads the builtins that lie beside NVRTC first, by absolute path. Otherwise NVRTC opens them by plain name at the
+/// first compile and takes whatever the loader has cached. If they are refused, so is NVRTC, since it would find them
+/// by itself.
 bool NvrtcSearch::open_builtins(const fs::path& library, bool named) {
   std::error_code ignored;
   const fs::path folder = fs::weakly_canonical(library, ignored).parent_path();
   const auto files = matching_files(literal_pattern(folder.string()) + "/libnvrtc-builtins.so.*");
   if (files.empty()) {
-    findings.push_back({.what = "nvrtc builtins", .where = folder.string(), .state = "not beside libnvrtc; left to the loader"});
+    findings.push_back(
+        {.what = "nvrtc builtins", .where = folder.string(), .state = "not beside libnvrtc; left to the loader"});
   }
   for (const fs::path& file : files) {
     const TrustedPath path = trusted_path(file);
@@ -162,14 +174,16 @@ bool NvrtcSearch::open_builtins(const fs::path& library, bool named) {
     }
     std::string error;
     const bool opened = static_cast<bool>(SharedObject::open(named ? file.string() : path.resolved.string(), &error));
-    findings.push_back({.what = "nvrtc builtins", .where = file.string(), .state = opened ? "found" : error, .used = opened});
+    findings.push_back(
+        {.what = "nvrtc builtins", .where = file.string(), .state = opened ? "found" : error, .used = opened});
   }
   return true;
 }
 
 std::shared_ptr<const Nvrtc> open_nvrtc_library(const std::optional<fs::path>& chosen) {
   const NvrtcSearch search = NvrtcSearch::run(nvrtc_places(chosen));
-  if (!search.nvrtc) fail(ErrorCode::no_compiler, "cannot compile for a GPU: no usable NVRTC ({})", join_findings(search.findings));
+  if (!search.nvrtc)
+    fail(ErrorCode::no_compiler, "cannot compile for a GPU: no usable NVRTC ({})", join_findings(search.findings));
   return search.nvrtc;
 }
 

@@ -33,7 +33,9 @@ bool means_slow_code(std::string_view line) {
   return line.find("(C75") != std::string_view::npos || line.find("serialized") != std::string_view::npos;
 }
 
-bool is_statistic(std::string_view line) { return line.starts_with("ptxas info") || line.find("bytes stack frame") != std::string_view::npos; }
+bool is_statistic(std::string_view line) {
+  return line.starts_with("ptxas info") || line.find("bytes stack frame") != std::string_view::npos;
+}
 
 }  // namespace
 

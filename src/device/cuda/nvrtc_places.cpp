@@ -24,7 +24,8 @@ std::vector<NvrtcPlace> chosen_place(const fs::path& path) {
 }
 
 void add_toolkit(std::vector<NvrtcPlace>& places, const std::string& root, bool named) {
-  for (const char* folder : {"/lib64", "/lib", "/targets/*/lib"}) places.push_back({.pattern = root + folder + file_pattern, .named = named});
+  for (const char* folder : {"/lib64", "/lib", "/targets/*/lib"})
+    places.push_back({.pattern = root + folder + file_pattern, .named = named});
 }
 
 /// Site-packages are named by the script that activates an environment, not by the user: their files must be trusted.
@@ -33,9 +34,10 @@ void add_site_packages(std::vector<NvrtcPlace>& places, bool raised) {
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (auto root = trusted_environment(variable, raised)) add(literal_pattern(*root) + "/lib/python3*/site-packages");
   }
-  if (auto home = trusted_environment("HOME", raised)) add(literal_pattern(*home) + "/.local/lib/python3*/site-packages");
-  for (const char* folder : {"/usr/local/lib/python3*/site-packages", "/usr/local/lib/python3*/dist-packages", "/usr/lib/python3*/site-packages",
-                             "/usr/lib/python3*/dist-packages"}) {
+  if (auto home = trusted_environment("HOME", raised))
+    add(literal_pattern(*home) + "/.local/lib/python3*/site-packages");
+  for (const char* folder : {"/usr/local/lib/python3*/site-packages", "/usr/local/lib/python3*/dist-packages",
+                             "/usr/lib/python3*/site-packages", "/usr/lib/python3*/dist-packages"}) {
     add(folder);
   }
 }
@@ -62,7 +64,8 @@ std::vector<fs::path> matching_files(const std::string& pattern) {
   const std::unique_ptr<glob_t, decltype(&globfree)> release(&matches, &globfree);
   if (glob(pattern.c_str(), 0, nullptr, &matches) != 0) return {};
   std::vector<std::string> names(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
-  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) { return strverscmp(a.c_str(), b.c_str()) > 0; });
+  std::sort(names.begin(), names.end(),
+            [](const std::string& a, const std::string& b) { return strverscmp(a.c_str(), b.c_str()) > 0; });
   std::vector<fs::path> files;
   std::vector<fs::path> seen;
   for (const std::string& name : names) {

@@ -4,7 +4,9 @@
 
 namespace vostok::device::cuda {
 
-NvrtcProgram::NvrtcProgram(const NvrtcApi& api, const std::string& text, const std::string& name, const std::vector<Header>& headers) : api_(api) {
+NvrtcProgram::NvrtcProgram(const NvrtcApi& api, const std::string& text, const std::string& name,
+                           const std::vector<Header>& headers)
+    : api_(api) {
   std::vector<std::string> owned;  // NVRTC wants terminated strings
   owned.reserve(2 * headers.size());
   std::vector<const char*> texts;
@@ -13,7 +15,8 @@ NvrtcProgram::NvrtcProgram(const NvrtcApi& api, const std::string& text, const s
     texts.push_back(owned.emplace_back(header.text).c_str());
     names.push_back(owned.emplace_back(header.name).c_str());
   }
-  require(api_.nvrtcCreateProgram(&program_, text.c_str(), name.c_str(), static_cast<int>(headers.size()), texts.data(), names.data()),
+  require(api_.nvrtcCreateProgram(&program_, text.c_str(), name.c_str(), static_cast<int>(headers.size()), texts.data(),
+                                  names.data()),
           api_.nvrtcCreateProgram.name);
 }
 
@@ -54,7 +57,8 @@ std::string NvrtcProgram::lowered_name(const std::string& expression) const {
 
 void NvrtcProgram::require(NvrtcResult result, const char* call) const {
   if (result != NvrtcResult::success) {
-    fail(ErrorCode::compile_failed, "cannot compile with NVRTC: {} failed with {}", call, api_.nvrtcGetErrorString(result));
+    fail(ErrorCode::compile_failed, "cannot compile with NVRTC: {} failed with {}", call,
+         api_.nvrtcGetErrorString(result));
   }
 }
 

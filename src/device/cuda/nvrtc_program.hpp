@@ -11,7 +11,8 @@ namespace vostok::device::cuda {
 
 class NvrtcProgram {
  public:
-  NvrtcProgram(const NvrtcApi& api, const std::string& text, const std::string& name, const std::vector<Header>& headers);
+  NvrtcProgram(const NvrtcApi& api, const std::string& text, const std::string& name,
+               const std::vector<Header>& headers);
   ~NvrtcProgram();
   NvrtcProgram(const NvrtcProgram&) = delete;
   NvrtcProgram& operator=(const NvrtcProgram&) = delete;

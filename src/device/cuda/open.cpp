@@ -14,14 +14,15 @@ std::vector<Finding> find_devices(const cuda::Driver& driver) {
   int count = 0;
   driver.require("count the GPUs", driver.cuDeviceGetCount, &count);
   for (int ordinal = 0; ordinal < count; ++ordinal) {
-    Finding& finding = findings.emplace_back(Finding{.what = "device", .where = fmt::format("cuda:{}", ordinal), .state = {}});
+    Finding& finding =
+        findings.emplace_back(Finding{.what = "device", .where = fmt::format("cuda:{}", ordinal), .state = {}});
     try {
       cuda::DeviceHandle device = 0;
       driver.require("open the GPU", driver.cuDeviceGet, &device, ordinal);
       const cuda::DeviceProperties properties = cuda::read_properties(driver, device);
       finding.used = properties.capability >= cuda::oldest_capability;
-      finding.state =
-          fmt::format("{}, {}, {}{}", properties.info.name, properties.info.architecture, properties.info.uuid, finding.used ? "" : ", too old");
+      finding.state = fmt::format("{}, {}, {}{}", properties.info.name, properties.info.architecture,
+                                  properties.info.uuid, finding.used ? "" : ", too old");
     } catch (const Error& error) {
       finding.state = error.what();
     }
@@ -39,7 +40,9 @@ Finding find_clocks(const cuda::Driver& driver) {
   return finding;
 }
 
-void append(std::vector<Finding>& to, const std::vector<Finding>& from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(std::vector<Finding>& to, const std::vector<Finding>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 
 }  // namespace
 
@@ -68,7 +71,8 @@ std::shared_ptr<const Compiler> open_nvrtc(const std::optional<std::filesystem::
 
 std::vector<std::string> nvrtc_architectures(const Compiler& nvrtc) {
   const auto* compiler = dynamic_cast<const cuda::NvrtcCompiler*>(&nvrtc);
-  if (compiler == nullptr) fail(ErrorCode::invalid_argument, "cannot list the architectures of {}: it is not NVRTC", nvrtc.identity());
+  if (compiler == nullptr)
+    fail(ErrorCode::invalid_argument, "cannot list the architectures of {}: it is not NVRTC", nvrtc.identity());
   std::vector<std::string> names;
   for (const int number : compiler->library().architectures()) names.push_back(fmt::format("sm_{}", number));
   return names;

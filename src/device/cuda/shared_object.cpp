@@ -16,8 +16,8 @@ SharedObject SharedObject::open(const std::string& name, std::string* error) {
     return object;
   }
   link_map* entry = nullptr;
-  const bool known = dlinfo(object.handle_, RTLD_DI_LINKMAP, static_cast<void*>(&entry)) == 0 && entry != nullptr && entry->l_name != nullptr &&
-                     *entry->l_name != '\0';
+  const bool known = dlinfo(object.handle_, RTLD_DI_LINKMAP, static_cast<void*>(&entry)) == 0 && entry != nullptr &&
+                     entry->l_name != nullptr && *entry->l_name != '\0';
   object.path_ = known ? entry->l_name : name;
   return object;
 }

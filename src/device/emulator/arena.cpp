@@ -14,7 +14,8 @@ std::size_t rounded(std::size_t bytes, std::size_t multiple) {
 }  // namespace
 
 Arena::Arena(std::size_t capacity_bytes)
-    : pages_(rounded(capacity_bytes, page_bytes()) + 2 * page_bytes()), capacity_bytes_(rounded(capacity_bytes, page_bytes())) {
+    : pages_(rounded(capacity_bytes, page_bytes()) + 2 * page_bytes()),
+      capacity_bytes_(rounded(capacity_bytes, page_bytes())) {
   if (!pages_ || !pages_.open(page_bytes(), capacity_bytes_))
     fail(ErrorCode::out_of_memory, "cannot run a block: no memory for {} bytes of shared memory", capacity_bytes);
 }

@@ -25,7 +25,8 @@ bool same(Place a, Place b) { return a.line == b.line && std::strcmp(a.file, b.f
 
 }  // namespace
 
-Block::Block(std::size_t most_shared_bytes) : arena_(most_shared_bytes), threads_(std::make_unique<CudaThread[]>(most_threads)) {}
+Block::Block(std::size_t most_shared_bytes)
+    : arena_(most_shared_bytes), threads_(std::make_unique<CudaThread[]>(most_threads)) {}
 
 void Block::run(const Launch& launch, Index index, std::uint64_t number) {
   start(launch, index, number);
@@ -34,7 +35,8 @@ void Block::run(const Launch& launch, Index index, std::uint64_t number) {
   if (!failure_) return;
   cancel();
   sanitizer::observe(&failure_);
-  vostok::fail(ErrorCode::device_failure, "cannot run kernel {}: block ({}, {}, {}): {}", launch.kernel_name, index.x, index.y, index.z, *failure_);
+  vostok::fail(ErrorCode::device_failure, "cannot run kernel {}: block ({}, {}, {}): {}", launch.kernel_name, index.x,
+               index.y, index.z, *failure_);
 }
 
 void Block::start(const Launch& launch, Index index, std::uint64_t number) {
@@ -68,7 +70,11 @@ void Block::start(const Launch& launch, Index index, std::uint64_t number) {
     thread.copies.clear();
     warps_[n / warp_lanes].lanes |= 1U << thread.lane;
     thread.fiber.start(
-        stacks_.at(n), [](void* argument) { static_cast<CudaThread*>(argument)->owner->thread_main(*static_cast<CudaThread*>(argument)); }, &thread);
+        stacks_.at(n),
+        [](void* argument) {
+          static_cast<CudaThread*>(argument)->owner->thread_main(*static_cast<CudaThread*>(argument));
+        },
+        &thread);
     order[n] = i;
   }
   make_ready(std::span(order).first(static_cast<std::size_t>(count)));
@@ -122,8 +128,9 @@ int Block::barrier(CudaThread& thread, BarrierKind kind, int value, Place place)
     barrier_.first_thread = thread.number;
     barrier_.true_values = 0;
   } else if (barrier_.kind != kind || !same(barrier_.place, place)) {
-    fail(fmt::format("divergent barriers: thread {} waits at the barrier of {}:{}, thread {} at that of {}:{}", barrier_.first_thread,
-                     barrier_.place.file, barrier_.place.line, thread.number, place.file, place.line));
+    fail(fmt::format("divergent barriers: thread {} waits at the barrier of {}:{}, thread {} at that of {}:{}",
+                     barrier_.first_thread, barrier_.place.file, barrier_.place.line, thread.number, place.file,
+                     place.line));
   }
   const unsigned parity = barrier_.generation % 2;
   thread.state = CudaThread::State::at_barrier;

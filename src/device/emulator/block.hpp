@@ -39,7 +39,8 @@ class Block {
  public:
   explicit Block(std::size_t most_shared_bytes);
 
-  /// Runs block `index` (the `number`-th of its grid) to its end. Errors: device_failure naming block, threads, file and line.
+  /// Runs block `index` (the `number`-th of its grid) to its end. Errors: device_failure naming block, threads, file
+  /// and line.
   void run(const Launch& launch, vostok_emulator::Index index, std::uint64_t number);
 
   // The kernel's side: called on the fiber of `thread`.
@@ -59,7 +60,8 @@ class Block {
     vostok_emulator::Place place = {};
     int first_thread = 0;
     int true_values = 0;
-    /// Results and ThreadSanitizer tokens of this barrier and the one before: a thread can lag by one barrier, not by two.
+    /// Results and ThreadSanitizer tokens of this barrier and the one before: a thread can lag by one barrier, not by
+    /// two.
     unsigned generation = 0;
     std::array<int, 2> results = {};
     std::array<char, 2> tokens = {};

@@ -27,7 +27,8 @@ void* DeviceMemory::allocate(std::int64_t bytes) {
 void DeviceMemory::require_room(std::int64_t bytes) const {
   const std::lock_guard lock(mutex_);
   if (bytes > capacity_bytes_ - live_bytes_)
-    fail(ErrorCode::out_of_memory, "cannot allocate {} bytes of device memory: {} of {} bytes are in use", bytes, live_bytes_, capacity_bytes_);
+    fail(ErrorCode::out_of_memory, "cannot allocate {} bytes of device memory: {} of {} bytes are in use", bytes,
+         live_bytes_, capacity_bytes_);
 }
 
 unsigned char* DeviceMemory::map(std::int64_t bytes, Pages& pages) const {

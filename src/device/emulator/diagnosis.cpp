@@ -37,10 +37,11 @@ const char* operation(WarpKind kind) {
 }
 
 std::string describe(const CudaThread& thread) {
-  if (thread.state == State::at_barrier) return fmt::format("wait at the barrier of {}:{}", thread.place.file, thread.place.line);
+  if (thread.state == State::at_barrier)
+    return fmt::format("wait at the barrier of {}:{}", thread.place.file, thread.place.line);
   if (thread.state == State::in_warp_operation)
-    return fmt::format("wait in the {} of {}:{} with mask {:#010x}", operation(thread.request->kind), thread.place.file, thread.place.line,
-                       thread.request->mask);
+    return fmt::format("wait in the {} of {}:{} with mask {:#010x}", operation(thread.request->kind), thread.place.file,
+                       thread.place.line, thread.request->mask);
   return "have exited";
 }
 
@@ -66,7 +67,8 @@ std::string Block::describe_cause() const {
     const int first = i - static_cast<int>(thread.lane);
     for (int lane = 0; lane < warp_lanes && first + lane < launch_->threads(); ++lane) {
       const CudaThread& other = threads_[static_cast<std::size_t>(first + lane)];
-      if ((thread.request->mask >> lane & 1U) != 0 && other.state == State::in_warp_operation && other.request->mask != thread.request->mask)
+      if ((thread.request->mask >> lane & 1U) != 0 && other.state == State::in_warp_operation &&
+          other.request->mask != thread.request->mask)
         return "mismatched masks";
     }
     return "missing lanes in a warp operation";

@@ -65,14 +65,17 @@ void check_shape(const KernelLibrary& kernel, const LaunchShape& shape) {
   const Dim3 grid = shape.grid;
   const std::int64_t threads = threads_of(shape.block);
   if (threads < 1 || threads > most_threads)
-    fail(ErrorCode::device_failure, "cannot launch kernel {}: a block of {} threads, 1 to {} are possible", kernel.name(), threads, most_threads);
+    fail(ErrorCode::device_failure, "cannot launch kernel {}: a block of {} threads, 1 to {} are possible",
+         kernel.name(), threads, most_threads);
   if (grid.x < 1 || grid.x > 0x7fffffffU || grid.y < 1 || grid.y > most_grid_yz || grid.z < 1 || grid.z > most_grid_yz)
-    fail(ErrorCode::device_failure, "cannot launch kernel {}: a grid of {} x {} x {} blocks is not possible", kernel.name(), grid.x, grid.y, grid.z);
+    fail(ErrorCode::device_failure, "cannot launch kernel {}: a grid of {} x {} x {} blocks is not possible",
+         kernel.name(), grid.x, grid.y, grid.z);
   const std::int64_t limit = std::max<std::int64_t>(default_shared_bytes, kernel.most_shared_bytes());
   if (shape.shared_bytes < 0 || shape.shared_bytes > limit)
-    fail(ErrorCode::device_failure, "cannot launch kernel {}: {} bytes of shared memory, it was loaded for {}", kernel.name(), shape.shared_bytes,
-         limit);
-  if (shape.cluster > 1) fail(ErrorCode::device_failure, "cannot launch kernel {}: the emulator has no clusters of blocks", kernel.name());
+    fail(ErrorCode::device_failure, "cannot launch kernel {}: {} bytes of shared memory, it was loaded for {}",
+         kernel.name(), shape.shared_bytes, limit);
+  if (shape.cluster > 1)
+    fail(ErrorCode::device_failure, "cannot launch kernel {}: the emulator has no clusters of blocks", kernel.name());
 }
 
 class Emulator final : public Device {
@@ -98,18 +101,19 @@ class Emulator final : public Device {
   std::shared_ptr<const Kernel> load(const Image& image, std::int64_t shared_bytes) override {
     require_here("load kernel", image.symbol);
     if (shared_bytes > block_shared_bytes)
-      fail(ErrorCode::device_failure, "cannot load kernel {}: it needs {} bytes of shared memory, a block has {}", image.symbol, shared_bytes,
-           block_shared_bytes);
+      fail(ErrorCode::device_failure, "cannot load kernel {}: it needs {} bytes of shared memory, a block has {}",
+           image.symbol, shared_bytes, block_shared_bytes);
     return make_shared_here<const KernelLibrary>(image, shared_bytes);
   }
 
-  void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments, std::size_t argument_bytes) const override {
+  void launch(Stream stream, const Kernel& kernel, const LaunchShape& shape, const void* arguments,
+              std::size_t argument_bytes) const override {
     const auto& library = static_cast<const KernelLibrary&>(kernel);
     require_here("launch kernel", library.name());
     check_shape(library, shape);
     if (argument_bytes != library.argument_bytes() || argument_bytes > most_argument_bytes)
-      fail(ErrorCode::device_failure, "cannot launch kernel {}: {} bytes of arguments given, its parameter has {}", library.name(), argument_bytes,
-           library.argument_bytes());
+      fail(ErrorCode::device_failure, "cannot launch kernel {}: {} bytes of arguments given, its parameter has {}",
+           library.name(), argument_bytes, library.argument_bytes());
     ArgumentBytes copy;
     std::memcpy(copy.data(), arguments, argument_bytes);
     recorder_.queue(stream, [this, &library, shape, copy] { run(library, shape, copy); });
@@ -147,7 +151,9 @@ class Emulator final : public Device {
     return std::min({multiprocessor_blocks, multiprocessor_threads / (warps * warp_lanes), by_shared});
   }
 
-  std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>& enqueue) override { return recorder_.record(enqueue); }
+  std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>& enqueue) override {
+    return recorder_.record(enqueue);
+  }
   std::optional<Clocks> clocks() const override { return std::nullopt; }
   std::optional<LaunchProgress> progress() const override { return pool_.progress(); }
 
@@ -179,10 +185,14 @@ class Emulator final : public Device {
 
 }  // namespace
 
-std::shared_ptr<Device> open_emulator(const OpenOptions& options, const Settings& settings) { return make_shared_here<Emulator>(options, settings); }
+std::shared_ptr<Device> open_emulator(const OpenOptions& options, const Settings& settings) {
+  return make_shared_here<Emulator>(options, settings);
+}
 
 }  // namespace emulator
 
-std::shared_ptr<Device> open_emulator(const OpenOptions& options) { return emulator::open_emulator(options, emulator::settings_from_environment()); }
+std::shared_ptr<Device> open_emulator(const OpenOptions& options) {
+  return emulator::open_emulator(options, emulator::settings_from_environment());
+}
 
 }  // namespace vostok::device

@@ -3,10 +3,10 @@
 //
 // A test runs a kernel like this:
 //
-//   auto device = open_emulator({}, {.order = {.kind = Order::Kind::reverse}});   // or vostok::device::open_emulator({})
-//   Source source{.family = "twice", .text = "struct Args { float* x; };\n"
-//                 "template <int factor> __global__ void scale(const __grid_constant__ Args args) { args.x[threadIdx.x] *= factor; }",
-//                 .expression = "scale<2>", .headers = {}, .architecture = {}};
+//   auto device = open_emulator({}, {.order = {.kind = Order::Kind::reverse}});   // or
+//   vostok::device::open_emulator({}) Source source{.family = "twice", .text = "struct Args { float* x; };\n"
+//                 "template <int factor> __global__ void scale(const __grid_constant__ Args args) { args.x[threadIdx.x]
+//                 *= factor; }", .expression = "scale<2>", .headers = {}, .architecture = {}};
 //   auto kernel = device->load(device->compiler().compile(source), 0);
 //   device->launch(nullptr, *kernel, {.grid = {1}, .block = {32}}, &args, sizeof args);   // has run when it returns
 //

@@ -29,8 +29,8 @@ void Fiber::start(Stack stack, void (*body)(void*), void* argument) {
   ended_ = false;
   sanitizer::permit(stack.bottom, stack.bytes);
   sanitizer_self_ = sanitizer::create_fiber();
-  self_ =
-      boost::context::fiber(std::allocator_arg, BorrowedStack{stack}, [this](boost::context::fiber&& resumer) { return run(std::move(resumer)); });
+  self_ = boost::context::fiber(std::allocator_arg, BorrowedStack{stack},
+                                [this](boost::context::fiber&& resumer) { return run(std::move(resumer)); });
 }
 
 boost::context::fiber Fiber::run(boost::context::fiber&& resumer) {

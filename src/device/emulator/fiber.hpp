@@ -14,7 +14,8 @@ class Fiber {
   Fiber(const Fiber&) = delete;  // the suspended computation holds its address
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Prepares `body(argument)`, which must not throw; it starts at the first resume. A previous computation must have ended.
+  /// Prepares `body(argument)`, which must not throw; it starts at the first resume. A previous computation must have
+  /// ended.
   void start(Stack stack, void (*body)(void*), void* argument);
   /// Runs it until it suspends or ends.
   void resume();

@@ -21,7 +21,9 @@ void FiberStacks::reserve(std::size_t count) {
   Pages pages(count * stride());
   bool good = static_cast<bool>(pages);
   for (std::size_t i = 0; good && i < count; ++i) good = pages.open(offset_of(i), stack_bytes);
-  if (!good) fail(ErrorCode::out_of_memory, "cannot run a block of {} threads: no memory for their stacks of {} bytes", count, stack_bytes);
+  if (!good)
+    fail(ErrorCode::out_of_memory, "cannot run a block of {} threads: no memory for their stacks of {} bytes", count,
+         stack_bytes);
   pages_ = std::move(pages);
   count_ = count;
 }

@@ -26,7 +26,9 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 /// A program of the system, without a search of PATH.
-std::string system_program(const std::string& name) { return name.find('/') == std::string::npos ? "/usr/bin/" + name : name; }
+std::string system_program(const std::string& name) {
+  return name.find('/') == std::string::npos ? "/usr/bin/" + name : name;
+}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -76,7 +78,8 @@ std::chrono::seconds time_limit() {
   const char* const last = text->data() + text->size();
   const auto [end, error] = std::from_chars(text->data(), last, seconds);
   if (error != std::errc() || end != last || seconds < 1 || seconds > most)
-    fail(ErrorCode::invalid_argument, "cannot compile for the emulator: {} is '{}', not seconds from 1 to {}", limit_variable, *text, most);
+    fail(ErrorCode::invalid_argument, "cannot compile for the emulator: {} is '{}', not seconds from 1 to {}",
+         limit_variable, *text, most);
   return std::chrono::seconds(seconds);
 }
 
@@ -94,7 +97,8 @@ class HostCompiler final : public Compiler {
   }
 
   std::string identity() const override {
-    std::string text = fmt::format("{}, {}, sanitizer {}, shim {}", version_, machine_, sanitizer_name(), shim_digest());
+    std::string text =
+        fmt::format("{}, {}, sanitizer {}, shim {}", version_, machine_, sanitizer_name(), shim_digest());
     for (const std::string& flag : flags_) text += " " + flag;
     return text;
   }
@@ -108,19 +112,23 @@ class HostCompiler final : public Compiler {
       std::vector<std::string> compile_command = command_;
       compile_command.insert(compile_command.end(), flags_.begin(), flags_.end());
       compile_command.insert(compile_command.end(), {"-pipe", "-c", "-x", "c++", "-", "-o", object.path()});
-      check(run_child({.command = compile_command, .limit = limit_, .input = &text, .shared = {&object}, .bare = raised_}), source, command_text_);
+      check(run_child(
+                {.command = compile_command, .limit = limit_, .input = &text, .shared = {&object}, .bare = raised_}),
+            source, command_text_);
     }
     const MemoryFile library("vostok-kernel");
     // The compiler's driver would need a temporary folder to link; the linker does not.
     std::vector<std::string> link_command = {linker_,       "-shared", "--eh-frame-hdr", "-z",         "now", "-z",
                                              "noexecstack", "-o",      library.path(),   object.path()};
     link_command.insert(link_command.end(), libraries_.begin(), libraries_.end());
-    check(run_child({.command = link_command, .limit = limit_, .shared = {&object, &library}, .bare = raised_}), source, linker_);
+    check(run_child({.command = link_command, .limit = limit_, .shared = {&object, &library}, .bare = raised_}), source,
+          linker_);
 
     Image image;
     image.binary = library.read();
     image.symbol = source.family.empty() ? "kernel" : source.family;
-    if (!image.binary.starts_with("\177ELF")) fail(ErrorCode::compile_failed, "cannot compile {}: {} wrote no library", source.expression, linker_);
+    if (!image.binary.starts_with("\177ELF"))
+      fail(ErrorCode::compile_failed, "cannot compile {}: {} wrote no library", source.expression, linker_);
     return image;
   }
 
@@ -129,24 +137,32 @@ class HostCompiler final : public Compiler {
     std::vector<std::string> command = command_;
     command.emplace_back(question);
     const ChildResult result = run_child({.command = command, .limit = limit_, .bare = raised_});
-    if (result.timed_out) fail(ErrorCode::no_compiler, "cannot compile for the emulator: '{} {}' {}", command_text_, question, describe_time_out());
+    if (result.timed_out)
+      fail(ErrorCode::no_compiler, "cannot compile for the emulator: '{} {}' {}", command_text_, question,
+           describe_time_out());
     if (!result.started || result.status != 0)
-      fail(ErrorCode::no_compiler, "cannot compile for the emulator: '{} {}' {}; set VOSTOK_CXX or CXX to a C++20 compiler", command_text_, question,
-           result.started ? fmt::format("ended with status {}", result.status) : fmt::format("did not start ({})", std::strerror(result.status)));
+      fail(ErrorCode::no_compiler,
+           "cannot compile for the emulator: '{} {}' {}; set VOSTOK_CXX or CXX to a C++20 compiler", command_text_,
+           question,
+           result.started ? fmt::format("ended with status {}", result.status)
+                          : fmt::format("did not start ({})", std::strerror(result.status)));
     return result.log;
   }
 
   std::string describe_time_out() const {
-    return fmt::format("had not ended after {} s and was killed ({} is the time-out in seconds)", limit_.count(), limit_variable);
+    return fmt::format("had not ended after {} s and was killed ({} is the time-out in seconds)", limit_.count(),
+                       limit_variable);
   }
 
   void check(const ChildResult& result, const Source& source, const std::string& program) const {
-    if (result.timed_out) fail(ErrorCode::compile_failed, "cannot compile {}: {} {}", source.expression, program, describe_time_out());
+    if (result.timed_out)
+      fail(ErrorCode::compile_failed, "cannot compile {}: {} {}", source.expression, program, describe_time_out());
     if (!result.started)
-      fail(ErrorCode::no_compiler, "cannot compile {}: {} did not start ({})", source.expression, program, std::strerror(result.status));
+      fail(ErrorCode::no_compiler, "cannot compile {}: {} did not start ({})", source.expression, program,
+           std::strerror(result.status));
     if (result.status != 0)
-      fail(ErrorCode::compile_failed, "cannot compile {}: {} ended with status {}:\n{}", source.expression, program, result.status,
-           first_errors(result.log));
+      fail(ErrorCode::compile_failed, "cannot compile {}: {} ended with status {}:\n{}", source.expression, program,
+           result.status, first_errors(result.log));
   }
 
   /// The first lines that name an error, or the log's start if none does.

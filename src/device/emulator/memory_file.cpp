@@ -22,7 +22,8 @@ std::string descriptor_limit() {
   return fmt::format("; this process may have {} (ulimit -n)", limit.rlim_cur);
 }
 
-/// The descriptor, moved above standard streams that may be closed here, and above those that scripts around a compiler open.
+/// The descriptor, moved above standard streams that may be closed here, and above those that scripts around a compiler
+/// open.
 int moved_up(int descriptor) {
   constexpr int roomy = 100;
   for (const int lowest : {roomy, STDERR_FILENO + 1}) {

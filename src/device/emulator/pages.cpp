@@ -27,7 +27,8 @@ Pages::~Pages() {
   munmap(begin_, bytes_);
 }
 
-Pages::Pages(Pages&& other) noexcept : begin_(std::exchange(other.begin_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+Pages::Pages(Pages&& other) noexcept
+    : begin_(std::exchange(other.begin_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
 Pages& Pages::operator=(Pages&& other) noexcept {
   std::swap(begin_, other.begin_);
@@ -35,10 +36,13 @@ Pages& Pages::operator=(Pages&& other) noexcept {
   return *this;
 }
 
-bool Pages::open(std::size_t offset, std::size_t bytes) const { return mprotect(begin_ + offset, bytes, PROT_READ | PROT_WRITE) == 0; }
+bool Pages::open(std::size_t offset, std::size_t bytes) const {
+  return mprotect(begin_ + offset, bytes, PROT_READ | PROT_WRITE) == 0;
+}
 
 bool Pages::renew(std::size_t offset, std::size_t bytes) const {
-  return mmap(begin_ + offset, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+  return mmap(begin_ + offset, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+         MAP_FAILED;
 }
 
 }  // namespace vostok::device::emulator

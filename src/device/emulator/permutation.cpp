@@ -20,6 +20,8 @@ BlockOrder::BlockOrder(Order order, std::uint64_t count) : count_(count) {
   }
 }
 
-std::uint64_t BlockOrder::operator()(std::uint64_t turn) const { return static_cast<std::uint64_t>((Wide{factor_} * turn + offset_) % count_); }
+std::uint64_t BlockOrder::operator()(std::uint64_t turn) const {
+  return static_cast<std::uint64_t>((Wide{factor_} * turn + offset_) % count_);
+}
 
 }  // namespace vostok::device::emulator

@@ -31,9 +31,13 @@ inline constexpr bool address = true;
 inline void forbid(const void* begin, std::size_t bytes) { __asan_poison_memory_region(begin, bytes); }
 inline void permit(const void* begin, std::size_t bytes) { __asan_unpoison_memory_region(begin, bytes); }
 /// Before a switch to the stack given; `saved` is null on a fiber's last switch.
-inline void leave_stack(void** saved, const void* bottom, std::size_t bytes) { __sanitizer_start_switch_fiber(saved, bottom, bytes); }
+inline void leave_stack(void** saved, const void* bottom, std::size_t bytes) {
+  __sanitizer_start_switch_fiber(saved, bottom, bytes);
+}
 /// After a switch, on the new stack; returns the stack that was left.
-inline void enter_stack(void* saved, const void** bottom, std::size_t* bytes) { __sanitizer_finish_switch_fiber(saved, bottom, bytes); }
+inline void enter_stack(void* saved, const void** bottom, std::size_t* bytes) {
+  __sanitizer_finish_switch_fiber(saved, bottom, bytes);
+}
 #else
 inline constexpr bool address = false;
 inline void forbid(const void*, std::size_t) {}

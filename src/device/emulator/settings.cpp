@@ -16,7 +16,8 @@ Order parse_order(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, order.seed);
   if (error != std::errc() || stop != end)
-    fail(ErrorCode::invalid_argument, "cannot open the emulator: VOSTOK_EMULATOR_ORDER is '{}', not forward, reverse or a seed", text);
+    fail(ErrorCode::invalid_argument,
+         "cannot open the emulator: VOSTOK_EMULATOR_ORDER is '{}', not forward, reverse or a seed", text);
   return order;
 }
 

@@ -12,7 +12,8 @@ namespace vostok::device::emulator {
 namespace {
 
 /// Each file after those that it includes. entry.h comes last, after the kernel.
-constexpr std::array<std::string_view, 6> shim_order = {"runtime.h", "keywords.h", "vectors.h", "math.h", "synchronise.h", "atomics.h"};
+constexpr std::array<std::string_view, 6> shim_order = {"runtime.h", "keywords.h",    "vectors.h",
+                                                        "math.h",    "synchronise.h", "atomics.h"};
 constexpr std::string_view shim_entry = "entry.h";
 
 std::string_view shim(std::string_view name) {

@@ -25,7 +25,8 @@ void for_each_lane(unsigned mask, Visit&& visit) {
 /// text (PTX ISA, bar.warp.sync).
 bool agree(const WarpRequest& a, const WarpRequest& b) {
   if (a.kind != b.kind) return false;
-  return a.kind == WarpKind::synchronize || (a.place.line == b.place.line && std::strcmp(a.place.file, b.place.file) == 0);
+  return a.kind == WarpKind::synchronize ||
+         (a.place.line == b.place.line && std::strcmp(a.place.file, b.place.file) == 0);
 }
 
 /// Computes the result of `request` from the participating lanes (null: not participating).
@@ -53,7 +54,8 @@ void Block::warp_operation(CudaThread& thread, const WarpRequest& request) {
   const int first_thread = thread.number - static_cast<int>(thread.lane);
   Warp& warp = warps_[static_cast<std::size_t>(first_thread / warp_lanes)];
   if ((request.mask >> thread.lane & 1U) == 0)
-    fail_thread(thread, fmt::format("its lane {} is not in its own mask {:#010x}", thread.lane, request.mask), request.place);
+    fail_thread(thread, fmt::format("its lane {} is not in its own mask {:#010x}", thread.lane, request.mask),
+                request.place);
   thread.state = CudaThread::State::in_warp_operation;
   thread.place = request.place;
   thread.request = &request;
@@ -79,8 +81,9 @@ void Block::complete_warp_operation(unsigned members, int first_thread) {
     // A lane that waits with another mask may still arrive here after its own operation.
     if (thread.request->mask != first->request->mask) complete = false;
     else if (!agree(*thread.request, *first->request))
-      fail(fmt::format("divergent warp operations: thread {} waits in the one of {}:{}, thread {} in that of {}:{}", first->number, first->place.file,
-                       first->place.line, thread.number, thread.place.file, thread.place.line));
+      fail(fmt::format("divergent warp operations: thread {} waits in the one of {}:{}, thread {} in that of {}:{}",
+                       first->number, first->place.file, first->place.line, thread.number, thread.place.file,
+                       thread.place.line));
     requests[lane] = thread.request;
     numbers[count++] = thread.number;
   });

@@ -48,8 +48,9 @@ struct Limits {
   int shared_kib;  ///< of an SM
   int threads;     ///< of an SM
 };
-constexpr std::array limits = {Limits{75, 64, 1024},  Limits{80, 164, 2048}, Limits{86, 100, 1536},  Limits{87, 164, 1536},
-                               Limits{88, 100, 1536}, Limits{90, 228, 2048}, Limits{110, 228, 1536}, Limits{120, 100, 1536}};
+constexpr std::array limits = {Limits{75, 64, 1024},   Limits{80, 164, 2048}, Limits{86, 100, 1536},
+                               Limits{87, 164, 1536},  Limits{88, 100, 1536}, Limits{90, 228, 2048},
+                               Limits{110, 228, 1536}, Limits{120, 100, 1536}};
 constexpr int registers = 65536;
 constexpr int kib = 1024;
 
@@ -69,7 +70,8 @@ int capability_of(std::string_view architecture) {
 }
 
 const Board* find_board(std::string_view name) {
-  const auto* const found = std::find_if(boards.begin(), boards.end(), [&](const Board& board) { return name == board.name; });
+  const auto* const found =
+      std::find_if(boards.begin(), boards.end(), [&](const Board& board) { return name == board.name; });
   return found == boards.end() ? nullptr : found;
 }
 
@@ -102,7 +104,8 @@ Description describe_board(const Board& board, int capability) {
 [[noreturn]] void fail_unknown(const std::string& what) {
   std::string known;
   for (const std::string& name : board_names()) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
-  fail(ErrorCode::invalid_argument, "cannot compile for \"{}\": give an architecture from sm_{} on, the fields of a GPU, or one of: {}", what,
+  fail(ErrorCode::invalid_argument,
+       "cannot compile for \"{}\": give an architecture from sm_{} on, the fields of a GPU, or one of: {}", what,
        cuda::oldest_capability, known);
 }
 
@@ -139,7 +142,8 @@ std::vector<std::string> board_names() {
 
 Description describe(const std::string& what) {
   if (const Board* const board = find_board(what)) return describe_board(*board, board->capability);
-  if (const int capability = capability_of(what); capability != 0) return describe_board(usual_board(capability), capability);
+  if (const int capability = capability_of(what); capability != 0)
+    return describe_board(usual_board(capability), capability);
   return describe_fields(what);
 }
 

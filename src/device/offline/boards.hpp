@@ -21,9 +21,10 @@ struct Description {
 /// The names known to `describe`.
 std::vector<std::string> board_names();
 
-/// A GPU by its driver's name ("NVIDIA H200"), by its architecture ("sm_90": its usual board, or that of the nearest older one), or
-/// by its fields as a tuning.db keeps them ("architecture=sm_90 multiprocessors=78 name=..."; base/field_map.hpp). Of the fields
-/// only architecture is required; the others default to those of its usual board. Errors: invalid_argument naming what is known.
+/// A GPU by its driver's name ("NVIDIA H200"), by its architecture ("sm_90": its usual board, or that of the nearest
+/// older one), or by its fields as a tuning.db keeps them ("architecture=sm_90 multiprocessors=78 name=...";
+/// base/field_map.hpp). Of the fields only architecture is required; the others default to those of its usual board.
+/// Errors: invalid_argument naming what is known.
 Description describe(const std::string& what);
 
 }  // namespace vostok::device::offline

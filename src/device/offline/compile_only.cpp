@@ -27,15 +27,21 @@ class CompileOnly final : public Device {
   /// Assumes a new driver; families check whether their architecture has tensor maps.
   bool has_tensor_maps() const override { return true; }
   const Compiler& compiler() const override { return *compiler_; }
-  std::shared_ptr<const Kernel> load(const Image&, std::int64_t) override { return std::make_shared<const KernelElsewhere>(); }
-  void launch(Stream, const Kernel&, const LaunchShape&, const void*, std::size_t) const override { fail_absent("launch a kernel"); }
+  std::shared_ptr<const Kernel> load(const Image&, std::int64_t) override {
+    return std::make_shared<const KernelElsewhere>();
+  }
+  void launch(Stream, const Kernel&, const LaunchShape&, const void*, std::size_t) const override {
+    fail_absent("launch a kernel");
+  }
   std::unique_ptr<TimedSequence> record(const std::function<void(Stream)>&) override { fail_absent("measure"); }
 
   // Memory has addresses but no content, since it is never touched.
   void* allocate(std::int64_t bytes) override {
     constexpr std::size_t alignment = 256;
-    void* const memory = std::aligned_alloc(alignment, (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment);
-    if (memory == nullptr) fail(ErrorCode::out_of_memory, "cannot allocate {} bytes of host memory for {}", bytes, info().name);
+    void* const memory =
+        std::aligned_alloc(alignment, (static_cast<std::size_t>(bytes) + alignment - 1) / alignment * alignment);
+    if (memory == nullptr)
+      fail(ErrorCode::out_of_memory, "cannot allocate {} bytes of host memory for {}", bytes, info().name);
     return memory;
   }
   void release_behind(void* memory, const std::vector<Stream>&) noexcept override { std::free(memory); }
@@ -67,19 +73,21 @@ class CompileOnly final : public Device {
 /// Compiles the emulator's kernels without running them.
 std::shared_ptr<Device> compile_for_emulator() {
   const std::shared_ptr<Device> emulator = open_emulator({});
-  return std::make_shared<CompileOnly>(offline::Description{.info = emulator->info(),
-                                                            .max_shared_bytes = emulator->max_shared_bytes(),
-                                                            .shared_bytes_per_multiprocessor = emulator->shared_bytes_per_multiprocessor(),
-                                                            .registers_per_multiprocessor = emulator->registers_per_multiprocessor(),
-                                                            .threads_per_multiprocessor = emulator->threads_per_multiprocessor()},
-                                       std::shared_ptr<const Compiler>(emulator, &emulator->compiler()));
+  return std::make_shared<CompileOnly>(
+      offline::Description{.info = emulator->info(),
+                           .max_shared_bytes = emulator->max_shared_bytes(),
+                           .shared_bytes_per_multiprocessor = emulator->shared_bytes_per_multiprocessor(),
+                           .registers_per_multiprocessor = emulator->registers_per_multiprocessor(),
+                           .threads_per_multiprocessor = emulator->threads_per_multiprocessor()},
+      std::shared_ptr<const Compiler>(emulator, &emulator->compiler()));
 }
 
 }  // namespace
 
 std::shared_ptr<Device> open_compile_only(const std::string& what, const OpenOptions& options) {
   if (what == "emulator") return compile_for_emulator();
-  return std::make_shared<CompileOnly>(offline::describe(what), std::make_shared<const cuda::NvrtcCompiler>(options.nvrtc));
+  return std::make_shared<CompileOnly>(offline::describe(what),
+                                       std::make_shared<const cuda::NvrtcCompiler>(options.nvrtc));
 }
 
 }  // namespace vostok::device

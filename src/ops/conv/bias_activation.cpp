@@ -9,8 +9,10 @@ namespace vostok::ops {
 
 namespace {
 
-static_assert(codegen::lists_every_field<BiasActivationTraits>(), "fields(BiasActivationTraits) must name every member");
-static_assert(codegen::lists_every_field<BiasActivationConfig>(), "fields(BiasActivationConfig) must name every member");
+static_assert(codegen::lists_every_field<BiasActivationTraits>(),
+              "fields(BiasActivationTraits) must name every member");
+static_assert(codegen::lists_every_field<BiasActivationConfig>(),
+              "fields(BiasActivationConfig) must name every member");
 
 struct BindBiasActivation {
   BiasActivationArgs fixed;
@@ -37,7 +39,8 @@ BiasActivationTraits traits_of(const BiasActivation& problem) {
           .bias_element = problem.bias_element.value_or(Dtype::f32)};
 }
 
-class BiasActivationFamily final : public stream::StreamFamily<BiasActivationQuery, BiasActivationTraits, BiasActivationConfig> {
+class BiasActivationFamily final
+    : public stream::StreamFamily<BiasActivationQuery, BiasActivationTraits, BiasActivationConfig> {
  public:
   std::string_view name() const override { return "bias_activation"; }
 
@@ -45,7 +48,8 @@ class BiasActivationFamily final : public stream::StreamFamily<BiasActivationQue
   BiasActivationTraits traits(const BiasActivationQuery& query) const override { return traits_of(query.problem); }
   std::int64_t elements(const BiasActivationQuery& query) const override { return element_count(query.problem); }
 
-  std::vector<Launch> launches(const BiasActivationQuery& query, const BiasActivationConfig& config, const TopologyPointers&) const override {
+  std::vector<Launch> launches(const BiasActivationQuery& query, const BiasActivationConfig& config,
+                               const TopologyPointers&) const override {
     BiasActivationArgs fixed{};
     fixed.elements = element_count(query.problem);
     fixed.rows = query.problem.rows;
@@ -53,7 +57,8 @@ class BiasActivationFamily final : public stream::StreamFamily<BiasActivationQue
     return {Launch::of<BiasActivationArguments, BiasActivationArgs>(
         {.family = "bias_activation",
          .header = "conv/bias_activation.h",
-         .expression = codegen::name_expression("bias_activation", "BiasActivationTraits", traits_of(query.problem), "BiasActivationConfig", config)},
+         .expression = codegen::name_expression("bias_activation", "BiasActivationTraits", traits_of(query.problem),
+                                                "BiasActivationConfig", config)},
         {.grid = {}, .block = {static_cast<unsigned>(config.block_threads)}, .shared_bytes = 0},
         BindBiasActivation{.fixed = fixed, .blocks = stream::blocks(config, fixed.elements)})};
   }

@@ -34,20 +34,22 @@ struct BindDepthwise {
 std::int64_t plane_count(const DepthwiseConvolution& problem) { return problem.batch * problem.channels; }
 
 std::int64_t tile_count(const DepthwiseConvolution& problem, const DepthwiseConfig& config) {
-  return plane_count(problem) * ceil_div(problem.output_height(), config.tile_height) * ceil_div(problem.output_width(), config.tile_width);
+  return plane_count(problem) * ceil_div(problem.output_height(), config.tile_height) *
+         ceil_div(problem.output_width(), config.tile_width);
 }
 
 DepthwiseTraits traits_of(const DepthwiseConvolution& problem) {
-  return {.element = problem.element,
-          .kernel = problem.kernel,
-          .stride = problem.stride,
-          .left_phase = static_cast<int>(problem.padding.left % 8),
-          .widest_load = stream::widest_vector(problem.width, problem.alignment_bytes, problem.element),
-          .widest_store = stream::widest_vector(problem.output_width(), problem.alignment_bytes, problem.element),
-          .bias = problem.bias,
-          .activation = problem.activation,
-          .wide_tiles = stream::needs_wide_indices(plane_count(problem) * problem.output_height() * problem.output_width()),
-          .bias_element = problem.bias_element.value_or(Dtype::f32)};
+  return {
+      .element = problem.element,
+      .kernel = problem.kernel,
+      .stride = problem.stride,
+      .left_phase = static_cast<int>(problem.padding.left % 8),
+      .widest_load = stream::widest_vector(problem.width, problem.alignment_bytes, problem.element),
+      .widest_store = stream::widest_vector(problem.output_width(), problem.alignment_bytes, problem.element),
+      .bias = problem.bias,
+      .activation = problem.activation,
+      .wide_tiles = stream::needs_wide_indices(plane_count(problem) * problem.output_height() * problem.output_width()),
+      .bias_element = problem.bias_element.value_or(Dtype::f32)};
 }
 
 using DepthwiseCase = Case<DepthwiseConvolution, DepthwiseTraits, DepthwiseConfig>;
@@ -61,10 +63,13 @@ int registers_needed(const DepthwiseTraits& t, const DepthwiseConfig& c) {
 /// Rules beyond those of the kernel: a limit of the grid, and exclusion of what cannot be fast.
 constexpr std::array depthwise_rules = {
     DepthwiseRule{"the grid's x holds fewer blocks than there are",
-                  [](const DepthwiseCase& c) { return ceil_div(tile_count(c.query, c.config), c.config.block_threads) > most_blocks_on_x; }},
+                  [](const DepthwiseCase& c) {
+                    return ceil_div(tile_count(c.query, c.config), c.config.block_threads) > most_blocks_on_x;
+                  }},
     DepthwiseRule{"sums, weights and inputs do not fit a thread's registers",
                   [](const DepthwiseCase& c) {
-                    return registers_needed(c.traits, c.config) > std::min(128, multiprocessor_registers() / c.config.block_threads);
+                    return registers_needed(c.traits, c.config) >
+                           std::min(128, multiprocessor_registers() / c.config.block_threads);
                   }},
     DepthwiseRule{"half of the tile or more would lie outside the output",
                   [](const DepthwiseCase& c) {
@@ -74,7 +79,9 @@ constexpr std::array depthwise_rules = {
 };
 
 /// The widest vector that a tile of this width allows.
-int vector_for(const DepthwiseTraits& traits, int tile_width) { return std::min(traits.widest_load, tile_width * traits.stride); }
+int vector_for(const DepthwiseTraits& traits, int tile_width) {
+  return std::min(traits.widest_load, tile_width * traits.stride);
+}
 
 class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
  public:
@@ -83,11 +90,13 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
  protected:
   std::optional<std::string> declines(const DepthwiseQuery&) const override { return std::nullopt; }
 
-  /// Tiles as wide as a vector of outputs and up to four rows high; smaller if registers, or tiles to fill the device, are too few.
+  /// Tiles as wide as a vector of outputs and up to four rows high; smaller if registers, or tiles to fill the device,
+  /// are too few.
   DepthwiseConfig default_config(const DepthwiseQuery& query) const override {
     const DepthwiseConvolution& problem = query.problem;
     const DepthwiseTraits traits = traits_of(problem);
-    DepthwiseConfig config{.tile_width = 4, .tile_height = problem.kernel == 3 ? 4 : 2, .vector = 1, .block_threads = 128};
+    DepthwiseConfig config{
+        .tile_width = 4, .tile_height = problem.kernel == 3 ? 4 : 2, .vector = 1, .block_threads = 128};
     while (config.tile_width > 1 && config.tile_width >= 2 * problem.output_width()) config.tile_width /= 2;
     while (config.tile_height > 1 && config.tile_height >= 2 * problem.output_height()) config.tile_height /= 2;
     // 25,000 to 50,000 were best for layers of MobileNetV1 (bench/notes/cost_models.md#fitted-to-their-trials).
@@ -107,7 +116,8 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
       for (const int tile_height : {1, 2, 3, 4, 7, 8})
         for (int vector = vector_for(traits, tile_width); vector >= 1; vector /= 2)
           for (const int block_threads : {64, 128, 256}) {
-            const DepthwiseConfig config{.tile_width = tile_width, .tile_height = tile_height, .vector = vector, .block_threads = block_threads};
+            const DepthwiseConfig config{
+                .tile_width = tile_width, .tile_height = tile_height, .vector = vector, .block_threads = block_threads};
             if (!(config == list.front())) list.push_back(config);
           }
     return list;
@@ -119,8 +129,10 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
     std::vector<DepthwiseConfig> list = {default_config(query)};
     for (const int tile_width : {2, 4, 8})
       for (const int tile_height : {1, 2, 4, 7}) {
-        const DepthwiseConfig config{
-            .tile_width = tile_width, .tile_height = tile_height, .vector = vector_for(traits, tile_width), .block_threads = 128};
+        const DepthwiseConfig config{.tile_width = tile_width,
+                                     .tile_height = tile_height,
+                                     .vector = vector_for(traits, tile_width),
+                                     .block_threads = 128};
         if (!(config == list.front())) list.push_back(config);
       }
     return list;
@@ -133,7 +145,8 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
   TopologyNeeds needs(const DepthwiseQuery&, const DepthwiseConfig&) const override { return {}; }
   std::int64_t workspace_bytes(const DepthwiseQuery&, const DepthwiseConfig&) const override { return 0; }
 
-  std::vector<Launch> launches(const DepthwiseQuery& query, const DepthwiseConfig& config, const TopologyPointers&) const override {
+  std::vector<Launch> launches(const DepthwiseQuery& query, const DepthwiseConfig& config,
+                               const TopologyPointers&) const override {
     const DepthwiseConvolution& problem = query.problem;
     DepthwiseArgs fixed{};
     fixed.planes = plane_count(problem);
@@ -147,7 +160,8 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
     return {Launch::of<DepthwiseArguments, DepthwiseArgs>(
         {.family = "depthwise_direct",
          .header = "conv/depthwise.h",
-         .expression = codegen::name_expression("depthwise_direct", "DepthwiseTraits", traits_of(problem), "DepthwiseConfig", config)},
+         .expression = codegen::name_expression("depthwise_direct", "DepthwiseTraits", traits_of(problem),
+                                                "DepthwiseConfig", config)},
         {.grid = {}, .block = {static_cast<unsigned>(config.block_threads)}, .shared_bytes = 0},
         BindDepthwise{.fixed = fixed, .blocks = ceil_div(tile_count(problem, config), config.block_threads)})};
   }

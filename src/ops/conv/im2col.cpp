@@ -47,7 +47,8 @@ class Im2colGather final : public stream::StreamFamily<Im2colQuery, Im2colTraits
   Im2colTraits traits(const Im2colQuery& query) const override { return traits_of(query.problem); }
   std::int64_t elements(const Im2colQuery& query) const override { return element_count(query.problem); }
 
-  std::vector<Launch> launches(const Im2colQuery& query, const Im2colConfig& config, const TopologyPointers&) const override {
+  std::vector<Launch> launches(const Im2colQuery& query, const Im2colConfig& config,
+                               const TopologyPointers&) const override {
     const Im2col& problem = query.problem;
     const Im2colArgs fixed{.input = nullptr,
                            .output = nullptr,
@@ -61,7 +62,8 @@ class Im2colGather final : public stream::StreamFamily<Im2colQuery, Im2colTraits
     return {Launch::of<Im2colArguments, Im2colArgs>(
         {.family = "im2col_gather",
          .header = "conv/im2col.h",
-         .expression = codegen::name_expression("im2col_gather", "Im2colTraits", traits_of(problem), "Im2colConfig", config)},
+         .expression =
+             codegen::name_expression("im2col_gather", "Im2colTraits", traits_of(problem), "Im2colConfig", config)},
         {.grid = {}, .block = {static_cast<unsigned>(config.block_threads)}, .shared_bytes = 0},
         BindIm2col{.fixed = fixed, .blocks = stream::blocks(config, fixed.elements)})};
   }

@@ -7,7 +7,8 @@ namespace vostok::ops {
 
 namespace {
 
-static_assert(lists_every_problem_field<DepthwiseConvolution>(), "problem_fields must name every member of DepthwiseConvolution");
+static_assert(lists_every_problem_field<DepthwiseConvolution>(),
+              "problem_fields must name every member of DepthwiseConvolution");
 static_assert(lists_every_problem_field<BiasActivation>(), "problem_fields must name every member of BiasActivation");
 static_assert(lists_every_problem_field<Im2col>(), "problem_fields must name every member of Im2col");
 
@@ -22,7 +23,8 @@ void validate_image(const char* object, const P& problem, std::int64_t kernel_he
   constexpr std::int64_t most = std::int64_t{1} << 40;
   const auto require_size = [&](const char* field, std::int64_t value, std::int64_t least) {
     require_at_least(object, field, value, least);
-    if (value > most) fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is more than {}", object, field, value, most);
+    if (value > most)
+      fail(ErrorCode::invalid_argument, "cannot plan {}: {} = {} is more than {}", object, field, value, most);
   };
   require_size("batch", problem.batch, 0);
   require_size("channels", problem.channels, 0);
@@ -35,13 +37,15 @@ void validate_image(const char* object, const P& problem, std::int64_t kernel_he
   const std::int64_t padded_height = problem.height + problem.padding.top + problem.padding.bottom;
   const std::int64_t padded_width = problem.width + problem.padding.left + problem.padding.right;
   if (padded_height < kernel_height)
-    fail(ErrorCode::invalid_argument, "cannot plan {}: the output has no rows, height = {} with padding is {}, and the kernel has {}", object,
+    fail(ErrorCode::invalid_argument,
+         "cannot plan {}: the output has no rows, height = {} with padding is {}, and the kernel has {}", object,
          problem.height, padded_height, kernel_height);
   if (padded_width < kernel_width)
-    fail(ErrorCode::invalid_argument, "cannot plan {}: the output has no columns, width = {} with padding is {}, and the kernel has {}", object,
+    fail(ErrorCode::invalid_argument,
+         "cannot plan {}: the output has no columns, width = {} with padding is {}, and the kernel has {}", object,
          problem.width, padded_width, kernel_width);
-  bytes_of(checked_multiply(problem.batch, problem.channels, "the input's size"), problem.height, problem.width, problem.element,
-           "the input's bytes");
+  bytes_of(checked_multiply(problem.batch, problem.channels, "the input's size"), problem.height, problem.width,
+           problem.element, "the input's bytes");
 }
 
 }  // namespace
@@ -54,8 +58,8 @@ void validate(const DepthwiseConvolution& problem, const TopologyStatistics&) {
   if (problem.kernel != 3 && problem.kernel != 5) refuse(object, "kernel", std::to_string(problem.kernel), "3 and 5");
   if (problem.stride != 1 && problem.stride != 2) refuse(object, "stride", std::to_string(problem.stride), "1 and 2");
   validate_image(object, problem, problem.kernel, problem.kernel);
-  bytes_of(checked_multiply(problem.batch, problem.channels, "the output's size"), problem.output_height(), problem.output_width(), problem.element,
-           "the output's bytes");
+  bytes_of(checked_multiply(problem.batch, problem.channels, "the output's size"), problem.output_height(),
+           problem.output_width(), problem.element, "the output's bytes");
 }
 
 void validate(const BiasActivation& problem, const TopologyStatistics&) {
@@ -78,25 +82,27 @@ void validate(const Im2col& problem, const TopologyStatistics&) {
   require_at_least(object, "stride", problem.stride, 1);
   validate_image(object, problem, problem.kernel_height, problem.kernel_width);
   const std::int64_t patch = std::int64_t{problem.kernel_height} * problem.kernel_width;
-  bytes_of(checked_multiply(checked_multiply(problem.batch, problem.channels, "the output's rows"), patch, "the output's rows"),
+  bytes_of(checked_multiply(checked_multiply(problem.batch, problem.channels, "the output's rows"), patch,
+                            "the output's rows"),
            problem.output_height(), problem.output_width(), problem.element, "the output's bytes");
 }
 
-std::shared_ptr<DepthwiseQuery> make_query(const DepthwiseConvolution& problem, const TopologyStatistics&, const SizeRange& n,
-                                           const device::Device* device) {
+std::shared_ptr<DepthwiseQuery> make_query(const DepthwiseConvolution& problem, const TopologyStatistics&,
+                                           const SizeRange& n, const device::Device* device) {
   DepthwiseConvolution resolved = problem;
   resolved.bias_element = resolve_bias_element(problem.bias, problem.bias_element);
   return resolved_query<DepthwiseQuery>("depthwise", resolved, {}, n, device);
 }
 
-std::shared_ptr<BiasActivationQuery> make_query(const BiasActivation& problem, const TopologyStatistics&, const SizeRange& n,
-                                                const device::Device* device) {
+std::shared_ptr<BiasActivationQuery> make_query(const BiasActivation& problem, const TopologyStatistics&,
+                                                const SizeRange& n, const device::Device* device) {
   BiasActivation resolved = problem;
   resolved.bias_element = resolve_bias_element(problem.bias != Bias::none, problem.bias_element);
   return resolved_query<BiasActivationQuery>("bias_activation", resolved, {}, n, device);
 }
 
-std::shared_ptr<Im2colQuery> make_query(const Im2col& problem, const TopologyStatistics&, const SizeRange& n, const device::Device* device) {
+std::shared_ptr<Im2colQuery> make_query(const Im2col& problem, const TopologyStatistics&, const SizeRange& n,
+                                        const device::Device* device) {
   return resolved_query<Im2colQuery>("im2col", problem, {}, n, device);
 }
 

@@ -1,5 +1,5 @@
-// The convolution-side problems inside the library: their fields listed once, their checks, their queries. None has a sparse
-// matrix: statistics are empty.
+// The convolution-side problems inside the library: their fields listed once, their checks, their queries. None has a
+// sparse matrix: statistics are empty.
 #pragma once
 
 #include <memory>
@@ -72,10 +72,10 @@ void validate(const DepthwiseConvolution& problem, const TopologyStatistics& sta
 void validate(const BiasActivation& problem, const TopologyStatistics& statistics);
 void validate(const Im2col& problem, const TopologyStatistics& statistics);
 
-std::shared_ptr<DepthwiseQuery> make_query(const DepthwiseConvolution& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                           const device::Device* device);
-std::shared_ptr<BiasActivationQuery> make_query(const BiasActivation& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                                const device::Device* device);
+std::shared_ptr<DepthwiseQuery> make_query(const DepthwiseConvolution& problem, const TopologyStatistics& statistics,
+                                           const SizeRange& n, const device::Device* device);
+std::shared_ptr<BiasActivationQuery> make_query(const BiasActivation& problem, const TopologyStatistics& statistics,
+                                                const SizeRange& n, const device::Device* device);
 std::shared_ptr<Im2colQuery> make_query(const Im2col& problem, const TopologyStatistics& statistics, const SizeRange& n,
                                         const device::Device* device);
 

@@ -1,4 +1,5 @@
-// Shared by the families without data reuse: elements are counted through a grid of one row, and time is bound by bytes.
+// Shared by the families without data reuse: elements are counted through a grid of one row, and time is bound by
+// bytes.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +39,9 @@ using StreamCase = Case<std::int64_t, Traits, Config>;
 
 template <class Traits, class Config>
 inline constexpr std::array rules = {
-    Rule<StreamCase<Traits, Config>>{"the grid's x holds fewer blocks than there are",
-                                     [](const StreamCase<Traits, Config>& c) { return blocks(c.config, c.query) > most_blocks_on_x; }},
+    Rule<StreamCase<Traits, Config>>{
+        "the grid's x holds fewer blocks than there are",
+        [](const StreamCase<Traits, Config>& c) { return blocks(c.config, c.query) > most_blocks_on_x; }},
 };
 
 /// Wide vectors, and several for each thread if that still fills every SM; narrower ones if threads would be too few.
@@ -92,9 +94,15 @@ class StreamFamily : public FamilyOf<QueryType, Config> {
   virtual std::int64_t elements(const QueryType& query) const = 0;
 
   std::optional<std::string> declines(const QueryType&) const final { return std::nullopt; }
-  Config default_config(const QueryType& query) const final { return stream::default_config<Config>(widest(query), elements(query)); }
-  std::vector<Config> space(const QueryType& query) const final { return stream::space<Config>(widest(query), elements(query)); }
-  std::vector<Config> short_list(const QueryType& query) const final { return stream::short_list<Config>(widest(query), elements(query)); }
+  Config default_config(const QueryType& query) const final {
+    return stream::default_config<Config>(widest(query), elements(query));
+  }
+  std::vector<Config> space(const QueryType& query) const final {
+    return stream::space<Config>(widest(query), elements(query));
+  }
+  std::vector<Config> short_list(const QueryType& query) const final {
+    return stream::short_list<Config>(widest(query), elements(query));
+  }
   std::optional<std::string> forbidden(const QueryType& query, const Config& config) const final {
     const std::int64_t count = elements(query);
     return to_reason(reason_against(StreamCase<Traits, Config>{count, traits(query), config}, rules<Traits, Config>));

@@ -42,17 +42,24 @@ namespace ops {
 struct SddmmQuery : Query {
   Sddmm problem;  ///< output and index filled in; packed or unused strides are 0
 
-  StoredMatrix lhs() const { return stored_matrix(problem.lhs_layout, statistics.rows, problem.n, problem.lhs_leading, problem.lhs_stride); }
-  StoredMatrix rhs() const { return stored_matrix(problem.rhs_layout, statistics.cols, problem.n, problem.rhs_leading, problem.rhs_stride); }
+  StoredMatrix lhs() const {
+    return stored_matrix(problem.lhs_layout, statistics.rows, problem.n, problem.lhs_leading, problem.lhs_stride);
+  }
+  StoredMatrix rhs() const {
+    return stored_matrix(problem.rhs_layout, statistics.cols, problem.n, problem.rhs_leading, problem.rhs_stride);
+  }
   /// The nonzeros of each D, as one line.
-  StoredMatrix output() const { return stored_matrix(Layout::row_major, 1, statistics.nonzeros, 0, problem.output_stride); }
+  StoredMatrix output() const {
+    return stored_matrix(Layout::row_major, 1, statistics.nonzeros, 0, problem.output_stride);
+  }
 };
 
 /// Throws invalid_argument for a value that makes no sense, naming the field and its value.
 void validate(const Sddmm& problem, const TopologyStatistics& statistics);
 
 /// The query of a valid problem; `n` is {problem.n, problem.n}.
-std::shared_ptr<SddmmQuery> make_query(const Sddmm& problem, const TopologyStatistics& statistics, const SizeRange& n, const device::Device* device);
+std::shared_ptr<SddmmQuery> make_query(const Sddmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                       const device::Device* device);
 
 }  // namespace ops
 }  // namespace vostok

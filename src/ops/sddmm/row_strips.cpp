@@ -26,7 +26,8 @@ constexpr std::int64_t most_bytes_of_32_bits = std::numeric_limits<std::int32_t>
 /// The length of the kernel's blocks of products.
 constexpr std::int64_t blocked_sum_length = 256;
 
-DenseRows dense_rows(const SddmmQuery& query, Layout layout, std::int64_t rows, const StoredMatrix& stored, std::int64_t workspace_offset) {
+DenseRows dense_rows(const SddmmQuery& query, Layout layout, std::int64_t rows, const StoredMatrix& stored,
+                     std::int64_t workspace_offset) {
   const std::int64_t element_bytes = size_of(query.problem.element);
   if (layout == Layout::row_major) {
     const std::int64_t between = query.problem.batch > 1 ? std::gcd(stored.leading, stored.stride) : stored.leading;
@@ -36,7 +37,8 @@ DenseRows dense_rows(const SddmmQuery& query, Layout layout, std::int64_t rows, 
   }
   const std::int64_t leading = round_up(query.problem.n, 16 / element_bytes);
   const std::int64_t bytes =
-      checked_multiply(checked_multiply(query.problem.batch, rows * leading, "the workspace's bytes"), element_bytes, "the workspace's bytes");
+      checked_multiply(checked_multiply(query.problem.batch, rows * leading, "the workspace's bytes"), element_bytes,
+                       "the workspace's bytes");
   return {.transposed = true,
           .leading = leading,
           .stride = rows * leading,
@@ -50,20 +52,22 @@ DenseRows dense_rows(const SddmmQuery& query, Layout layout, std::int64_t rows, 
 DenseOperands dense_operands(const SddmmQuery& query) {
   DenseOperands operands;
   operands.lhs = dense_rows(query, query.problem.lhs_layout, query.statistics.rows, query.lhs(), 0);
-  operands.rhs = dense_rows(query, query.problem.rhs_layout, query.statistics.cols, query.rhs(), operands.lhs.workspace_bytes);
+  operands.rhs =
+      dense_rows(query, query.problem.rhs_layout, query.statistics.cols, query.rhs(), operands.lhs.workspace_bytes);
   return operands;
 }
 
 std::int64_t part_length(const SddmmQuery& query, const RowStripsConfig& config) {
   const std::int64_t n = query.problem.n;
-  return config.n_split == 1 ? std::max<std::int64_t>(n, 1) : round_up(ceil_div(n, config.n_split), step_length(config));
+  return config.n_split == 1 ? std::max<std::int64_t>(n, 1)
+                             : round_up(ceil_div(n, config.n_split), step_length(config));
 }
 
 RowStripsTraits traits(const SddmmQuery& query) {
   const Sddmm& problem = query.problem;
   const DenseOperands dense = dense_operands(query);
-  const std::int64_t rhs_bytes =
-      checked_multiply(checked_multiply(query.statistics.cols, dense.rhs.leading, "bytes of B"), size_of(problem.element), "bytes of B");
+  const std::int64_t rhs_bytes = checked_multiply(
+      checked_multiply(query.statistics.cols, dense.rhs.leading, "bytes of B"), size_of(problem.element), "bytes of B");
   return {.element = problem.element,
           .output = problem.output.value_or(problem.element),
           .index = problem.index,
@@ -99,7 +103,8 @@ struct RowStripsBinding {
 
   /// Average strips of a row.
   std::int64_t bands() const {
-    return column_bands ? std::max<std::int64_t>(1, (topology.strip_count + rows / 2) / std::max<std::int64_t>(rows, 1)) : 1;
+    return column_bands ? std::max<std::int64_t>(1, (topology.strip_count + rows / 2) / std::max<std::int64_t>(rows, 1))
+                        : 1;
   }
 
   static const void* operand(const DenseRows& rows, const void* given, void* workspace) {
@@ -131,21 +136,24 @@ struct RowStripsBinding {
 };
 
 /// The transposition of one operand into the workspace.
-Launch transpose_operand(const SddmmQuery& query, const void* SddmmArguments::* operand, const StoredMatrix& stored, const DenseRows& rows) {
-  return transpose_launch<SddmmArguments>(query.problem.element, [=, batch = query.problem.batch](const SddmmArguments& call) {
-    return DenseTransposition{.source = call.*operand,
-                              .destination = workspace_at(call.workspace, rows.workspace_offset),
-                              .rows = stored.lines,
-                              .columns = stored.length,
-                              .source_leading = stored.leading,
-                              .destination_leading = rows.leading,
-                              .source_stride = stored.stride,
-                              .destination_stride = rows.stride,
-                              .batch = batch};
-  });
+Launch transpose_operand(const SddmmQuery& query, const void* SddmmArguments::* operand, const StoredMatrix& stored,
+                         const DenseRows& rows) {
+  return transpose_launch<SddmmArguments>(
+      query.problem.element, [=, batch = query.problem.batch](const SddmmArguments& call) {
+        return DenseTransposition{.source = call.*operand,
+                                  .destination = workspace_at(call.workspace, rows.workspace_offset),
+                                  .rows = stored.lines,
+                                  .columns = stored.length,
+                                  .source_leading = stored.leading,
+                                  .destination_leading = rows.leading,
+                                  .source_stride = stored.stride,
+                                  .destination_stride = rows.stride,
+                                  .batch = batch};
+      });
 }
 
-/// Traits of a kernel that writes parts of sums: scale, multiplication and accumulation are left to the kernel that adds them.
+/// Traits of a kernel that writes parts of sums: scale, multiplication and accumulation are left to the kernel that
+/// adds them.
 RowStripsTraits sums_alone(RowStripsTraits traits) {
   traits.output = Dtype::f32;
   traits.scale = Scale::one;
@@ -160,18 +168,24 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
  protected:
   std::optional<std::string> declines(const SddmmQuery& query) const override {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-    if (query.statistics.rows > most || query.statistics.nonzeros > most) return "row numbers and positions of nonzeros have 32 bits";
-    if (query.problem.batch > most_blocks_on_y * most_blocks_on_y / most_strip_parts()) return "the grid has no place for so many matrices";
+    if (query.statistics.rows > most || query.statistics.nonzeros > most)
+      return "row numbers and positions of nonzeros have 32 bits";
+    if (query.problem.batch > most_blocks_on_y * most_blocks_on_y / most_strip_parts())
+      return "the grid has no place for so many matrices";
     return std::nullopt;
   }
 
   RowStripsConfig default_config(const SddmmQuery& query) const override { return row_strips::default_config(query); }
   std::vector<RowStripsConfig> space(const SddmmQuery& query) const override { return row_strips::space(query); }
-  std::vector<RowStripsConfig> short_list(const SddmmQuery& query) const override { return row_strips::short_list(query); }
+  std::vector<RowStripsConfig> short_list(const SddmmQuery& query) const override {
+    return row_strips::short_list(query);
+  }
   std::optional<std::string> forbidden(const SddmmQuery& query, const RowStripsConfig& config) const override {
     return row_strips::forbidden(query, config);
   }
-  double predict_us(const SddmmQuery& query, const RowStripsConfig& config) const override { return row_strips::predict_us(query, config); }
+  double predict_us(const SddmmQuery& query, const RowStripsConfig& config) const override {
+    return row_strips::predict_us(query, config);
+  }
 
   TopologyNeeds needs(const SddmmQuery& query, const RowStripsConfig& config) const override {
     return {.index = query.index, .strip_entries = config.strip_entries};
@@ -182,7 +196,8 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
     return dense.workspace_bytes() + (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
   }
 
-  std::vector<Launch> launches(const SddmmQuery& query, const RowStripsConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const SddmmQuery& query, const RowStripsConfig& config,
+                               const TopologyPointers& topology) const override {
     const row_strips::DenseOperands dense = row_strips::dense_operands(query);
     std::vector<Launch> list;
     if (dense.lhs.transposed) list.push_back(transpose_operand(query, &SddmmArguments::lhs, query.lhs(), dense.lhs));
@@ -190,23 +205,26 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
 
     RowStripsTraits traits = row_strips::traits(query);
     if (config.n_split > 1) traits = sums_alone(traits);
-    codegen::KernelRequest request = {.family = std::string(name()),
-                                      .header = "sddmm/row_strips.h",
-                                      .expression = codegen::name_expression("row_strips", "RowStripsTraits", traits, "RowStripsConfig", config)};
-    const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(traits, config)};
-    const RowStripsBinding binding = {.topology = topology,
-                                      .lhs = dense.lhs,
-                                      .rhs = dense.rhs,
-                                      .n = query.problem.n,
-                                      .batch = query.problem.batch,
-                                      .output_stride = config.n_split > 1 ? query.statistics.nonzeros : query.output().stride,
-                                      .multiplier_stride = query.problem.multiplier_stride,
-                                      .part_length = row_strips::part_length(query, config),
-                                      .parts = config.n_split,
-                                      .parts_offset = dense.workspace_bytes(),
-                                      .strips_per_block = config.strips_per_block,
-                                      .column_bands = config.column_bands,
-                                      .rows = query.statistics.rows};
+    codegen::KernelRequest request = {
+        .family = std::string(name()),
+        .header = "sddmm/row_strips.h",
+        .expression = codegen::name_expression("row_strips", "RowStripsTraits", traits, "RowStripsConfig", config)};
+    const device::LaunchShape shape = {
+        .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(traits, config)};
+    const RowStripsBinding binding = {
+        .topology = topology,
+        .lhs = dense.lhs,
+        .rhs = dense.rhs,
+        .n = query.problem.n,
+        .batch = query.problem.batch,
+        .output_stride = config.n_split > 1 ? query.statistics.nonzeros : query.output().stride,
+        .multiplier_stride = query.problem.multiplier_stride,
+        .part_length = row_strips::part_length(query, config),
+        .parts = config.n_split,
+        .parts_offset = dense.workspace_bytes(),
+        .strips_per_block = config.strips_per_block,
+        .column_bands = config.column_bands,
+        .rows = query.statistics.rows};
     list.push_back(Launch::of<SddmmArguments, RowStripsArgs>(std::move(request), shape, binding));
     if (config.n_split > 1) list.push_back(sum_parts_launch(query, config.n_split, dense.workspace_bytes()));
     return list;

@@ -1,5 +1,6 @@
-// The cost model of row_strips: what L1 and L2 must hand out, what a multiprocessor issues, and the latency of a strip. Constants stand for an
-// H200, fitted to 6,200 trials of 111 problems of 32-bit elements (bench/notes/cost_models.md#fitted-to-their-trials): it ranks, nothing more.
+// The cost model of row_strips: what L1 and L2 must hand out, what a multiprocessor issues, and the latency of a strip.
+// Constants stand for an H200, fitted to 6,200 trials of 111 problems of 32-bit elements
+// (bench/notes/cost_models.md#fitted-to-their-trials): it ranks, nothing more.
 #include <algorithm>
 #include <cmath>
 
@@ -30,7 +31,8 @@ double missed_share(const SddmmQuery& query, const RowStripsConfig& c) {
 double memory_us(const SddmmQuery& query, const Machine& machine) {
   const TopologyStatistics& s = query.statistics;
   const auto rows = static_cast<double>(std::min(s.rows, s.nonzeros) + std::min(s.cols, s.nonzeros));
-  const double bytes = rows * static_cast<double>(query.problem.n * query.problem.batch) * size_of(query.problem.element);
+  const double bytes =
+      rows * static_cast<double>(query.problem.n * query.problem.batch) * size_of(query.problem.element);
   return bytes < cached_bytes ? 0 : bytes / machine.memory_bytes_per_us;
 }
 
@@ -50,7 +52,8 @@ double predict_us(const SddmmQuery& query, const RowStripsConfig& config) {
   // A strip's lanes load a line of 128 bytes from L1, or less of one.
   constexpr double line_bytes = 128;
   const double asked_share = std::min(1.0, config.threads_per_strip * config.dense_vector * element_bytes / line_bytes);
-  const double l1_us = loads * config.dense_vector * element_bytes / asked_share / line_bytes / machine.multiprocessors / machine.cycles_per_us;
+  const double l1_us = loads * config.dense_vector * element_bytes / asked_share / line_bytes /
+                       machine.multiprocessors / machine.cycles_per_us;
   const double l2_us = nonzeros * n * element_bytes * missed_share(query, config) / l2_bytes_per_us(machine);
 
   constexpr double load_instructions = 12.5;  // of a lane, besides those for each element
@@ -58,9 +61,10 @@ double predict_us(const SddmmQuery& query, const RowStripsConfig& config) {
   constexpr double halving_instructions = 1;  // of reducing over a strip's lanes
   const double element_instructions = query.problem.element == Dtype::f32 ? 1 : 2;
   const double places = strips * config.strip_entries;
-  const double instructions = loads * (load_instructions + config.dense_vector * element_instructions) +
-                              places * padded_n / config.dense_vector * padding_instructions +
-                              places * config.n_split * config.threads_per_strip * std::log2(config.threads_per_strip) * halving_instructions;
+  const double instructions =
+      loads * (load_instructions + config.dense_vector * element_instructions) +
+      places * padded_n / config.dense_vector * padding_instructions +
+      places * config.n_split * config.threads_per_strip * std::log2(config.threads_per_strip) * halving_instructions;
   const double issue_us = instructions / (128 * machine.multiprocessors * machine.cycles_per_us);
 
   constexpr double batch_us = 0.18;  // L2 latency, and what precedes it
@@ -76,7 +80,8 @@ double predict_us(const SddmmQuery& query, const RowStripsConfig& config) {
   constexpr double l2_share = 0.17;
   constexpr double parts_us = 1.0;  // the launch that adds parts
   const double work_us = l1_share * l1_us + l2_share * l2_us + issue_us + waiting_us;
-  return start_us + place_us * config.strip_entries + std::max(work_us, memory_us(query, machine)) + (config.n_split > 1 ? parts_us : 0);
+  return start_us + place_us * config.strip_entries + std::max(work_us, memory_us(query, machine)) +
+         (config.n_split > 1 ? parts_us : 0);
 }
 
 }  // namespace vostok::ops::row_strips

@@ -1,4 +1,5 @@
-// Adds to the rules of the kernel (abi/row_strips.h) what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/row_strips.h) what only the problem or the device knows, and what cannot be
+// fast.
 #include <algorithm>
 #include <array>
 
@@ -24,31 +25,45 @@ int registers_needed(const Case& c) {
   const int offset_registers = c.traits.wide_offsets ? 2 : 1;
   const int slots = std::max(1, config.strip_entries / config.threads_per_strip);
   const int held = config.column_path == ColumnPath::shuffle ? slots * offset_registers : 0;
-  return config.strip_entries + config.step_vectors * config.dense_vector + config.loads_in_flight * (loaded + offset_registers) + held +
-         (c.traits.blocked_sum ? slots : 0) + 24;
+  return config.strip_entries + config.step_vectors * config.dense_vector +
+         config.loads_in_flight * (loaded + offset_registers) + held + (c.traits.blocked_sum ? slots : 0) + 24;
 }
 
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{"dense_vector does not divide n", [](const Case& c) { return c.query.problem.n % c.config.dense_vector != 0; }},
+    Rule{"dense_vector does not divide n",
+         [](const Case& c) { return c.query.problem.n % c.config.dense_vector != 0; }},
     Rule{"the staged offsets do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_any); }},
+         [](const Case& c) {
+           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_any);
+         }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return threads(c.config) * c.config.min_blocks > multiprocessor_of(c.query.device, least_multiprocessor).threads; }},
+         [](const Case& c) {
+           return threads(c.config) * c.config.min_blocks >
+                  multiprocessor_of(c.query.device, least_multiprocessor).threads;
+         }},
     Rule{"sums and loads in flight do not fit the registers that min_blocks leaves",
-         [](const Case& c) { return registers_needed(c) > registers_of_thread(threads(c.config), c.config.min_blocks); }},
+         [](const Case& c) {
+           return registers_needed(c) > registers_of_thread(threads(c.config), c.config.min_blocks);
+         }},
     Rule{"half of a step's elements or more would lie past n",
          [](const Case& c) {
-           return step_length(c.config) > c.config.dense_vector && step_length(c.config) >= 2 * std::max<std::int64_t>(c.query.problem.n, 1);
+           return step_length(c.config) > c.config.dense_vector &&
+                  step_length(c.config) >= 2 * std::max<std::int64_t>(c.query.problem.n, 1);
          }},
     Rule{"more than half of a strip would stay empty in every row",
          [](const Case& c) {
-           return c.config.strip_entries > 8 && c.config.strip_entries >= 2 * std::max<std::int64_t>(c.query.statistics.longest_row, 1);
+           return c.config.strip_entries > 8 &&
+                  c.config.strip_entries >= 2 * std::max<std::int64_t>(c.query.statistics.longest_row, 1);
          }},
     Rule{"n has fewer steps than n_split has parts",
-         [](const Case& c) { return c.config.n_split > 1 && (c.config.n_split - 1) * part_length(c.query, c.config) >= c.query.problem.n; }},
+         [](const Case& c) {
+           return c.config.n_split > 1 && (c.config.n_split - 1) * part_length(c.query, c.config) >= c.query.problem.n;
+         }},
     Rule{"the parts of sums would take more than 256 MiB",
-         [](const Case& c) { return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20; }},
+         [](const Case& c) {
+           return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20;
+         }},
     Rule{"there is nothing to overlap: loads_in_flight covers the strip",
          [](const Case& c) { return c.config.overlap_batches && c.config.loads_in_flight == c.config.strip_entries; }},
 };

@@ -1,5 +1,6 @@
-// The space of row_strips as tables. Products are bound by L1, which delivers 128 bytes a clock for every config. Tuning therefore
-// sets how many loads are in flight, how many resident strips share rows of B in L1, and how much of a strip its row leaves empty.
+// The space of row_strips as tables. Products are bound by L1, which delivers 128 bytes a clock for every config.
+// Tuning therefore sets how many loads are in flight, how many resident strips share rows of B in L1, and how much of a
+// strip its row leaves empty.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -97,7 +98,8 @@ void for_each_shape(const RowStripsConfig& base, const Visit& visit) {
       for (const int step_vectors : vectors_of_step)
         for (const Blocks& block : blocks)
           for (const Batches& batch : batches)
-            if (batch.loads_in_flight <= entries) visit(with_shape(base, lanes, entries, step_vectors, block), batch, block);
+            if (batch.loads_in_flight <= entries)
+              visit(with_shape(base, lanes, entries, step_vectors, block), batch, block);
 }
 
 /// The short list's entries.
@@ -109,13 +111,20 @@ struct Choice {
 };
 
 constexpr std::array choices = {
-    Choice{8, 32, 1, {128, 512}, {16, false}, ColumnPath::shared}, Choice{8, 16, 1, {128, 1024}, {8, false}, ColumnPath::shared},
-    Choice{8, 16, 1, {128, 512}, {16, false}, ColumnPath::shared}, Choice{8, 32, 1, {256, 512}, {4, true}, ColumnPath::shared},
-    Choice{16, 32, 1, {128, 512}, {8, false}, ColumnPath::shared}, Choice{16, 16, 1, {128, 512}, {16, false}, ColumnPath::shared},
-    Choice{8, 32, 1, {64, 512}, {8, false}, ColumnPath::shared},   Choice{32, 16, 1, {128, 512}, {8, false}, ColumnPath::shuffle},
-    Choice{8, 32, 2, {128, 512}, {4, true}, ColumnPath::shared},   Choice{8, 8, 1, {128, 1024}, {8, false}, ColumnPath::shared},
-    Choice{32, 8, 1, {128, 1024}, {8, false}, ColumnPath::shared}, Choice{4, 32, 2, {128, 512}, {4, true}, ColumnPath::shared},
-    Choice{4, 16, 1, {128, 512}, {16, false}, ColumnPath::shared}, Choice{4, 32, 1, {128, 512}, {8, false}, ColumnPath::shared},
+    Choice{8, 32, 1, {128, 512}, {16, false}, ColumnPath::shared},
+    Choice{8, 16, 1, {128, 1024}, {8, false}, ColumnPath::shared},
+    Choice{8, 16, 1, {128, 512}, {16, false}, ColumnPath::shared},
+    Choice{8, 32, 1, {256, 512}, {4, true}, ColumnPath::shared},
+    Choice{16, 32, 1, {128, 512}, {8, false}, ColumnPath::shared},
+    Choice{16, 16, 1, {128, 512}, {16, false}, ColumnPath::shared},
+    Choice{8, 32, 1, {64, 512}, {8, false}, ColumnPath::shared},
+    Choice{32, 16, 1, {128, 512}, {8, false}, ColumnPath::shuffle},
+    Choice{8, 32, 2, {128, 512}, {4, true}, ColumnPath::shared},
+    Choice{8, 8, 1, {128, 1024}, {8, false}, ColumnPath::shared},
+    Choice{32, 8, 1, {128, 1024}, {8, false}, ColumnPath::shared},
+    Choice{4, 32, 2, {128, 512}, {4, true}, ColumnPath::shared},
+    Choice{4, 16, 1, {128, 512}, {16, false}, ColumnPath::shared},
+    Choice{4, 32, 1, {128, 512}, {8, false}, ColumnPath::shared},
     Choice{8, 16, 1, {256, 512}, {8, false}, ColumnPath::shared},
 };
 
@@ -137,9 +146,10 @@ RowStripsConfig default_config(const SddmmQuery& query) {
   });
   if (best) return *best;
   // n is shorter than half a step of any shape.
-  const auto lanes = std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(query.problem.n / base.dense_vector, 1)));
-  return with_batches(with_shape(base, static_cast<int>(std::min<std::uint64_t>(lanes, 8)), 8, 1, blocks.front()), batches.front(),
-                      ColumnPath::shared);
+  const auto lanes =
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(query.problem.n / base.dense_vector, 1)));
+  return with_batches(with_shape(base, static_cast<int>(std::min<std::uint64_t>(lanes, 8)), 8, 1, blocks.front()),
+                      batches.front(), ColumnPath::shared);
 }
 
 std::vector<RowStripsConfig> space(const SddmmQuery& query) {
@@ -166,7 +176,8 @@ std::vector<RowStripsConfig> space(const SddmmQuery& query) {
 std::vector<RowStripsConfig> short_list(const SddmmQuery& query) {
   std::vector<RowStripsConfig> list = {default_config(query)};
   for (const Choice& c : choices) {
-    const RowStripsConfig whole = with_batches(with_shape(common(query), c.lanes, c.entries, c.step_vectors, c.block), c.batch, c.path);
+    const RowStripsConfig whole =
+        with_batches(with_shape(common(query), c.lanes, c.entries, c.step_vectors, c.block), c.batch, c.path);
     const RowStripsConfig config = with_split(whole, forbidden(query, whole) ? 1 : best_split(query, whole));
     add_new(list, config);
   }

@@ -20,7 +20,10 @@ constexpr std::int64_t most_sums = 64;
 
 SampledRows rows_of(const StoredMatrix& stored, Layout layout) {
   const bool row_major = layout == Layout::row_major;
-  return {.first = nullptr, .row_step = row_major ? stored.leading : 1, .n_step = row_major ? 1 : stored.leading, .stride = stored.stride};
+  return {.first = nullptr,
+          .row_step = row_major ? stored.leading : 1,
+          .n_step = row_major ? 1 : stored.leading,
+          .stride = stored.stride};
 }
 
 }  // namespace
@@ -40,7 +43,9 @@ TensorSampleTraits traits(const SddmmQuery& query, int n_split) {
 std::int64_t n_steps(const SddmmQuery& query) { return ceil_div(query.problem.n, 16); }
 std::int64_t n_blocks(const SddmmQuery& query) { return ceil_div(query.problem.n, sample_block()); }
 std::int64_t part_blocks(const SddmmQuery& query, int n_split) { return ceil_div(n_blocks(query), n_split); }
-bool has_empty_parts(const SddmmQuery& query, int n_split) { return n_split > 1 && (n_split - 1) * part_blocks(query, n_split) >= n_blocks(query); }
+bool has_empty_parts(const SddmmQuery& query, int n_split) {
+  return n_split > 1 && (n_split - 1) * part_blocks(query, n_split) >= n_blocks(query);
+}
 
 bool adds_few_sums(const SddmmQuery& query, int promotion_steps, int n_split) {
   if (query.problem.element != Dtype::f32 || query.problem.math != Math::accurate || promotion_steps == 0) return true;
@@ -63,7 +68,8 @@ int filling_split(const SddmmQuery& query, const TileShape& shape, int blocks_pe
 
 double expected_tiles(const SddmmQuery& query, const TileShape& shape) {
   const TopologyStatistics& s = query.statistics;
-  const double all = static_cast<double>(ceil_div(s.rows, shape.rows)) * static_cast<double>(ceil_div(s.cols, shape.columns));
+  const double all =
+      static_cast<double>(ceil_div(s.rows, shape.rows)) * static_cast<double>(ceil_div(s.cols, shape.columns));
   if (all == 0) return 0;
   return all * (1 - std::exp(-static_cast<double>(s.nonzeros) / all));
 }
@@ -75,7 +81,8 @@ double expected_entries(const SddmmQuery& query, const TileShape& shape) {
 int list_room(const SddmmQuery& query, const TileShape& shape, int most) {
   const double entries = expected_entries(query, shape);
   const double wanted = entries + 4 * std::sqrt(entries) + 32;
-  return static_cast<int>(std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::min<double>(wanted, most))), most));
+  return static_cast<int>(
+      std::min<std::uint64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::min<double>(wanted, most))), most));
 }
 
 double moved_us(const SddmmQuery& query, double bytes) {
@@ -94,7 +101,8 @@ double prepare_us(const SddmmQuery& query, PackedMode mode) {
 double sum_us(const SddmmQuery& query, int n_split) {
   constexpr double launch_us = 1.5;
   if (n_split == 1) return 0;
-  return launch_us + moved_us(query, static_cast<double>(query.statistics.nonzeros * query.problem.batch) * 4 * (n_split + 1));
+  return launch_us +
+         moved_us(query, static_cast<double>(query.statistics.nonzeros * query.problem.batch) * 4 * (n_split + 1));
 }
 
 std::vector<PackedMode> modes(const SddmmQuery& query) {
@@ -110,13 +118,16 @@ bool serves(const SddmmQuery& query, PackedMode mode) {
 }
 
 bool streams_output(const SddmmQuery& query) {
-  return query.statistics.nonzeros > kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element))) / query.problem.batch;
+  return query.statistics.nonzeros >
+         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element))) /
+             query.problem.batch;
 }
 
 std::optional<std::string> declines(const SddmmQuery& query) {
   constexpr std::int64_t most_accurate_n = 65536;
   const Sddmm& problem = query.problem;
-  if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
+  if (problem.math == Math::strict)
+    return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
   if (problem.n == 0) return "n is 0: there is nothing to multiply";
   if (problem.element == Dtype::f32 && problem.math == Math::accurate && problem.n > most_accurate_n)
     return "math = accurate allows tensor cores up to n = 65536";

@@ -25,7 +25,8 @@ std::int64_t part_blocks(const SddmmQuery& query, int n_split);
 /// Whether some of n_split parts would be empty.
 bool has_empty_parts(const SddmmQuery& query, int n_split);
 
-/// Smallest n_split that keeps the error bound of `accurate` where sums leave the tensor cores every `promotion_steps` (0: never).
+/// Smallest n_split that keeps the error bound of `accurate` where sums leave the tensor cores every `promotion_steps`
+/// (0: never).
 int least_split(const SddmmQuery& query, int promotion_steps);
 /// Whether this n_split keeps it.
 bool adds_few_sums(const SddmmQuery& query, int promotion_steps, int n_split);
@@ -38,7 +39,8 @@ double expected_entries(const SddmmQuery& query, const TileShape& shape);
 /// Room that holds most tiles' lists: a power of two, at most `most`, so that few different kernels arise.
 int list_room(const SddmmQuery& query, const TileShape& shape, int most);
 
-/// Predicted microseconds, for cost models: moving `bytes` to and from L2 or memory; preparing the operands; adding parts.
+/// Predicted microseconds, for cost models: moving `bytes` to and from L2 or memory; preparing the operands; adding
+/// parts.
 double moved_us(const SddmmQuery& query, double bytes);
 double prepare_us(const SddmmQuery& query, PackedMode mode);
 double sum_us(const SddmmQuery& query, int n_split);
@@ -46,9 +48,13 @@ double sum_us(const SddmmQuery& query, int n_split);
 /// The modes that may serve, the likely best first.
 std::vector<PackedMode> modes(const SddmmQuery& query);
 bool serves(const SddmmQuery& query, PackedMode mode);
-/// Whether sums are certified: where infinities may meet the terms of what was split, which would make them NaN, if the problem asks for IEEE's sum.
-inline bool certifies(const SddmmQuery& query) { return query.problem.nonfinite == NonFinite::sparse && query.problem.element == Dtype::f32; }
-inline constexpr const char* lacks_certify_reason = "an infinite element is multiplied by the terms of the other: nonfinite = sparse takes certify";
+/// Whether sums are certified: where infinities may meet the terms of what was split, which would make them NaN, if the
+/// problem asks for IEEE's sum.
+inline bool certifies(const SddmmQuery& query) {
+  return query.problem.nonfinite == NonFinite::sparse && query.problem.element == Dtype::f32;
+}
+inline constexpr const char* lacks_certify_reason =
+    "an infinite element is multiplied by the terms of the other: nonfinite = sparse takes certify";
 
 /// Whether to stream nonzeros past L2, which does not keep them anyway.
 bool streams_output(const SddmmQuery& query);

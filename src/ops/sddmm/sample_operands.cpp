@@ -13,8 +13,10 @@ namespace vostok::ops {
 
 namespace {
 
-static_assert(codegen::lists_every_field<SampleOperandsTraits>(), "fields(SampleOperandsTraits) must name every member");
-static_assert(codegen::lists_every_field<SampleOperandsConfig>(), "fields(SampleOperandsConfig) must name every member");
+static_assert(codegen::lists_every_field<SampleOperandsTraits>(),
+              "fields(SampleOperandsTraits) must name every member");
+static_assert(codegen::lists_every_field<SampleOperandsConfig>(),
+              "fields(SampleOperandsConfig) must name every member");
 static_assert(std::is_trivially_copyable_v<SampleOperandsArgs> && sizeof(SampleOperandsArgs) <= max_argument_bytes);
 
 constexpr std::int64_t alignment_bytes = 256;
@@ -101,9 +103,9 @@ PreparedRowPair prepared_rows(const SddmmQuery& query, const SampleWork& work, c
     const std::int64_t batch = query.problem.batch;
     rows.octets = round_up(count, tile) / sample_octet_rows();
     rows.octets_offset_bytes = pair.bytes;
-    pair.bytes +=
-        round_up(checked_multiply(checked_multiply(batch * rows.octets, blocks_of(query.problem.n), what), sample_octet_bytes(work.mode), what),
-                 alignment_bytes);
+    pair.bytes += round_up(checked_multiply(checked_multiply(batch * rows.octets, blocks_of(query.problem.n), what),
+                                            sample_octet_bytes(work.mode), what),
+                           alignment_bytes);
     rows.exponents_offset_bytes = pair.bytes;
     const std::int64_t bytes_of_rows = round_up(batch * rows.octets * sample_octet_rows(), alignment_bytes);
     if (sample_scales_rows(work.mode, query.problem.element)) pair.bytes += bytes_of_rows;
@@ -118,11 +120,12 @@ PreparedRowPair prepared_rows(const SddmmQuery& query, const SampleWork& work, c
 Launch sample_operands_launch(const SddmmQuery& query, const SampleWork& work, const PreparedRowPair& prepared) {
   const SampleOperandsTraits t = traits(query, work);
   const SampleOperandsConfig config = config_for(query);
-  codegen::KernelRequest request = {
-      .family = "sample_operands",
-      .header = "sddmm/sample_operands.h",
-      .expression = codegen::name_expression("sample_operands", "SampleOperandsTraits", t, "SampleOperandsConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(t, config)};
+  codegen::KernelRequest request = {.family = "sample_operands",
+                                    .header = "sddmm/sample_operands.h",
+                                    .expression = codegen::name_expression("sample_operands", "SampleOperandsTraits", t,
+                                                                           "SampleOperandsConfig", config)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(t, config)};
   const StoredMatrix lhs = query.lhs(), rhs = query.rhs();
   const Binding binding = {.prepared = prepared,
                            .lhs_rows = query.statistics.rows,

@@ -1,4 +1,5 @@
-// The launch that prepares A and B for the tensor cores (abi/sample_operands.h), and where its results lie in the workspace.
+// The launch that prepares A and B for the tensor cores (abi/sample_operands.h), and where its results lie in the
+// workspace.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,8 @@ std::vector<Config> few_of_each(const std::vector<Config>& ranked, const Alike& 
   std::vector<Config> list;
   for (const Config& config : ranked) {
     if (list.size() == most) break;
-    const auto others = std::count_if(list.begin(), list.end(), [&](const Config& other) { return alike(other, config); });
+    const auto others =
+        std::count_if(list.begin(), list.end(), [&](const Config& other) { return alike(other, config); });
     if (others < most_alike) list.push_back(config);
   }
   return list;

@@ -45,7 +45,8 @@ struct SumPartsBinding {
 
 std::int64_t part_bytes(const SddmmQuery& query, int parts) {
   constexpr const char* what = "the bytes of the parts of sums";
-  return checked_multiply(checked_multiply(query.problem.batch * parts, query.statistics.nonzeros, what), sizeof(float), what);
+  return checked_multiply(checked_multiply(query.problem.batch * parts, query.statistics.nonzeros, what), sizeof(float),
+                          what);
 }
 
 Launch sum_parts_launch(const SddmmQuery& query, int parts, std::int64_t workspace_offset) {
@@ -56,9 +57,10 @@ Launch sum_parts_launch(const SddmmQuery& query, int parts, std::int64_t workspa
                                  .multiply = problem.multiply,
                                  .accumulate = problem.accumulate};
   const SumPartsConfig config;
-  codegen::KernelRequest request = {.family = "sum_parts",
-                                    .header = "sddmm/sum_parts.h",
-                                    .expression = codegen::name_expression("sum_parts", "SumPartsTraits", traits, "SumPartsConfig", config)};
+  codegen::KernelRequest request = {
+      .family = "sum_parts",
+      .header = "sddmm/sum_parts.h",
+      .expression = codegen::name_expression("sum_parts", "SumPartsTraits", traits, "SumPartsConfig", config)};
   const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = 0};
   const SumPartsBinding binding = {.workspace_offset = workspace_offset,
                                    .nonzeros = query.statistics.nonzeros,

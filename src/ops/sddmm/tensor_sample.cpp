@@ -39,12 +39,15 @@ struct TensorSampleBinding {
   }
 };
 
-Launch multiply_launch(const SddmmQuery& query, const TensorSampleConfig& config, const PreparedRowPair& prepared, const TileLists& lists) {
+Launch multiply_launch(const SddmmQuery& query, const TensorSampleConfig& config, const PreparedRowPair& prepared,
+                       const TileLists& lists) {
   const TensorSampleTraits t = sampled::traits(query, config.n_split);
-  codegen::KernelRequest request = {.family = "tensor_sample",
-                                    .header = "sddmm/tensor_sample.h",
-                                    .expression = codegen::name_expression("tensor_sample", "TensorSampleTraits", t, "TensorSampleConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
+  codegen::KernelRequest request = {
+      .family = "tensor_sample",
+      .header = "sddmm/tensor_sample.h",
+      .expression = codegen::name_expression("tensor_sample", "TensorSampleTraits", t, "TensorSampleConfig", config)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   const TensorSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, config.n_split),
                                        .tiles_per_block = config.tiles_per_block};
   return Launch::of<SddmmArguments, TensorSampleArgs>(std::move(request), shape, binding);
@@ -57,16 +60,23 @@ class TensorSample final : public FamilyOf<SddmmQuery, TensorSampleConfig> {
 
  protected:
   std::optional<std::string> declines(const SddmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture())) return "mma.sync of 16 x 8 x 16 and cp.async came with sm_80";
+    if (query.device != nullptr && !runs_on(query.device->architecture()))
+      return "mma.sync of 16 x 8 x 16 and cp.async came with sm_80";
     return tensor_sample::declines(query);
   }
-  TensorSampleConfig default_config(const SddmmQuery& query) const override { return tensor_sample::default_config(query); }
+  TensorSampleConfig default_config(const SddmmQuery& query) const override {
+    return tensor_sample::default_config(query);
+  }
   std::vector<TensorSampleConfig> space(const SddmmQuery& query) const override { return tensor_sample::space(query); }
-  std::vector<TensorSampleConfig> short_list(const SddmmQuery& query) const override { return tensor_sample::short_list(query); }
+  std::vector<TensorSampleConfig> short_list(const SddmmQuery& query) const override {
+    return tensor_sample::short_list(query);
+  }
   std::optional<std::string> forbidden(const SddmmQuery& query, const TensorSampleConfig& config) const override {
     return tensor_sample::forbidden(query, config);
   }
-  double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) const override { return tensor_sample::predict_us(query, config); }
+  double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) const override {
+    return tensor_sample::predict_us(query, config);
+  }
 
   TopologyNeeds needs(const SddmmQuery& query, const TensorSampleConfig& config) const override {
     return {.index = query.index, .tiles = tile_shape(config)};
@@ -76,7 +86,8 @@ class TensorSample final : public FamilyOf<SddmmQuery, TensorSampleConfig> {
     return tensor_sample::prepared_bytes(query, config) + (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
   }
 
-  std::vector<Launch> launches(const SddmmQuery& query, const TensorSampleConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const SddmmQuery& query, const TensorSampleConfig& config,
+                               const TopologyPointers& topology) const override {
     const PreparedRowPair prepared = prepared_rows(query, SampleWork::of(config), tile_shape(config));
     std::vector<Launch> list;
     list.push_back(sample_operands_launch(query, SampleWork::of(config), prepared));

@@ -1,5 +1,6 @@
-// The cost model of tensor_sample: what tensor cores, shared memory and L2 take for a tile, how well the warps of a multiprocessor overlap
-// that, and waves. From the machine's figures (bench/notes/measuring.md#profiles-of-kernels), not fitted yet: it ranks, nothing more.
+// The cost model of tensor_sample: what tensor cores, shared memory and L2 take for a tile, how well the warps of a
+// multiprocessor overlap that, and waves. From the machine's figures (bench/notes/measuring.md#profiles-of-kernels),
+// not fitted yet: it ranks, nothing more.
 #include <algorithm>
 #include <cmath>
 
@@ -39,13 +40,15 @@ Cycles tile_cycles(const SddmmQuery& query, const TensorSampleConfig& c, double 
   const double products = terms == 2 ? 3 : 1;
   const double area = static_cast<double>(tile_rows(c)) * tile_columns(c);
   const double reads = (c.kept_blocks == 1 ? 0 : c.warp_rows) + c.warp_columns;
-  const double step_bytes = threads(c) / 32.0 * reads * 32 * (c.low_first ? terms + 1 : terms) + sample_stage_bytes(c) / double{steps_of_block()};
+  const double step_bytes = threads(c) / 32.0 * reads * 32 * (c.low_first ? terms + 1 : terms) +
+                            sample_stage_bytes(c) / double{steps_of_block()};
   constexpr double sum_bytes = 4;
   constexpr double gathered_bytes = 64;  // of shared memory traffic, including addresses and stores
-  return {
-      .tensor = steps * products * area / 128 / mma_per_cycle,
-      .shared = (steps * step_bytes + area * sum_bytes + sampled::expected_entries(query, tile_shape(c)) * gathered_bytes) / shared_bytes_per_cycle,
-      .l2 = steps * sample_stage_bytes(c) / steps_of_block() / l2_bytes_per_cycle};
+  return {.tensor = steps * products * area / 128 / mma_per_cycle,
+          .shared = (steps * step_bytes + area * sum_bytes +
+                     sampled::expected_entries(query, tile_shape(c)) * gathered_bytes) /
+                    shared_bytes_per_cycle,
+          .l2 = steps * sample_stage_bytes(c) / steps_of_block() / l2_bytes_per_cycle};
 }
 
 }  // namespace
@@ -53,11 +56,14 @@ Cycles tile_cycles(const SddmmQuery& query, const TensorSampleConfig& c, double 
 double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
   const Machine machine = machine_of(query);
   const double tiles = std::max(sampled::expected_tiles(query, tile_shape(config)), 1.0);
-  const double blocks = std::ceil(tiles / config.tiles_per_block) * static_cast<double>(query.problem.batch) * config.n_split;
+  const double blocks =
+      std::ceil(tiles / config.tiles_per_block) * static_cast<double>(query.problem.batch) * config.n_split;
   const double own_tiles = std::min<double>(config.tiles_per_block, tiles);
-  const double steps = static_cast<double>(std::min(sampled::n_steps(query), sampled::part_blocks(query, config.n_split) * steps_of_block()));
+  const double steps = static_cast<double>(
+      std::min(sampled::n_steps(query), sampled::part_blocks(query, config.n_split) * steps_of_block()));
 
-  // Resident blocks of an SM fill each other's gaps: at barriers, and between the last product of a tile and its last store.
+  // Resident blocks of an SM fill each other's gaps: at barriers, and between the last product of a tile and its last
+  // store.
   const double per_multiprocessor = std::ceil(blocks / machine.multiprocessors);
   const double resident = std::min<double>(config.min_blocks, per_multiprocessor);
   const double warps = resident * threads(config) / 32;
@@ -76,7 +82,8 @@ double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
                          (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));
   constexpr double of_bands = 1.3;
-  const double main_us = std::max(of_uneven_mask(query.statistics, of_bands) * cycles / machine.cycles_per_us, sampled::moved_us(query, written));
+  const double main_us = std::max(of_uneven_mask(query.statistics, of_bands) * cycles / machine.cycles_per_us,
+                                  sampled::moved_us(query, written));
   return launch_us + sampled::prepare_us(query, config.mode) + main_us + sampled::sum_us(query, config.n_split);
 }
 

@@ -1,4 +1,5 @@
-// Adds to the rules of the kernel (abi/tensor_sample.h) what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/tensor_sample.h) what only the problem or the device knows, and what cannot be
+// fast.
 #include <algorithm>
 #include <array>
 
@@ -18,7 +19,9 @@ namespace {
 using Case = ops::Case<SddmmQuery, TensorSampleTraits, TensorSampleConfig>;
 using Rule = ops::Rule<Case>;
 
-Multiprocessor multiprocessor(const Case& c) { return multiprocessor_of(c.query.device, least_multiprocessor_of_sm_80); }
+Multiprocessor multiprocessor(const Case& c) {
+  return multiprocessor_of(c.query.device, least_multiprocessor_of_sm_80);
+}
 
 /// Registers of a thread that min_blocks allows.
 int register_limit(const Case& c) { return registers_of_thread(threads(c.config), c.config.min_blocks) / 8 * 8; }
@@ -53,30 +56,40 @@ constexpr std::array rules = {
     Rule{sampled::lacks_certify_reason, [](const Case& c) { return sampled::certifies(c.query) && !c.config.certify; }},
     Rule{"kept_blocks is 0 or what n has",
          [](const Case& c) { return c.config.kept_blocks != 0 && c.config.kept_blocks != sampled::n_blocks(c.query); }},
-    Rule{"sums of more steps would lose more than math = accurate allows", [](const Case& c) { return !keeps_sums_short(c); }},
+    Rule{"sums of more steps would lose more than math = accurate allows",
+         [](const Case& c) { return !keeps_sums_short(c); }},
     Rule{"more sums of a part would round past what math = accurate allows",
          [](const Case& c) { return !sampled::adds_few_sums(c.query, c.config.promotion_steps, c.config.n_split); }},
-    Rule{"n has fewer blocks of 64 than n_split has parts", [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
+    Rule{"n has fewer blocks of 64 than n_split has parts",
+         [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
     Rule{"the grid's y and z hold fewer parts than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.n_split; }},
     Rule{"stages, sums and lists do not fit the device's shared memory",
          [](const Case& c) {
            return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80) ||
-                  std::int64_t{c.config.min_blocks} * (shared_bytes(c.traits, c.config) + reserved_shared_bytes) > multiprocessor(c).shared_bytes;
+                  std::int64_t{c.config.min_blocks} * (shared_bytes(c.traits, c.config) + reserved_shared_bytes) >
+                      multiprocessor(c).shared_bytes;
          }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
          [](const Case& c) { return threads(c.config) * c.config.min_blocks > multiprocessor(c).threads; }},
-    Rule{"sums and fragments do not fit the registers that min_blocks leaves", [](const Case& c) { return registers_needed(c) > register_limit(c); }},
+    Rule{"sums and fragments do not fit the registers that min_blocks leaves",
+         [](const Case& c) { return registers_needed(c) > register_limit(c); }},
     Rule{"half of the tile's rows, of more than 32, would lie past the last one",
-         [](const Case& c) { return tile_rows(c.config) > 32 && tile_rows(c.config) >= 2 * std::max<std::int64_t>(c.query.statistics.rows, 32); }},
+         [](const Case& c) {
+           return tile_rows(c.config) > 32 &&
+                  tile_rows(c.config) >= 2 * std::max<std::int64_t>(c.query.statistics.rows, 32);
+         }},
     Rule{"half of the tile's columns, of more than 32, would lie past the last one",
          [](const Case& c) {
-           return tile_columns(c.config) > 32 && tile_columns(c.config) >= 2 * std::max<std::int64_t>(c.query.statistics.cols, 32);
+           return tile_columns(c.config) > 32 &&
+                  tile_columns(c.config) >= 2 * std::max<std::int64_t>(c.query.statistics.cols, 32);
          }},
     Rule{"the mask has no lists of such tiles",
          [](const Case& c) { return tile_lists_declined(c.query.statistics, tile_shape(c.config)).has_value(); }},
     Rule{"the parts of sums would take more than 256 MiB",
-         [](const Case& c) { return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20; }},
+         [](const Case& c) {
+           return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20;
+         }},
 };
 
 }  // namespace

@@ -59,7 +59,8 @@ TensorSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape&
                                .low_first = promotion.low_first,
                                .stream_output = sampled::streams_output(query),
                                .certify = sampled::certifies(query)};
-  config.list_room = sampled::list_room(query, tile_shape(config), std::min(4096, tile_rows(config) * tile_columns(config)));
+  config.list_room =
+      sampled::list_room(query, tile_shape(config), std::min(4096, tile_rows(config) * tile_columns(config)));
   return config;
 }
 
@@ -102,7 +103,8 @@ std::vector<TensorSampleConfig> every_config(const SddmmQuery& query) {
   std::vector<TensorSampleConfig> list;
   for (const PackedMode mode : sampled::modes(query))
     for (const Shape& shape : shapes)
-      for (const Promotion& promotion : promotions(mode)) append(list, variants(query, shaped(query, mode, shape, promotion)));
+      for (const Promotion& promotion : promotions(mode))
+        append(list, variants(query, shaped(query, mode, shape, promotion)));
   return list;
 }
 
@@ -115,8 +117,9 @@ std::vector<TensorSampleConfig> ranked(const SddmmQuery& query) {
 
 /// Whether two configs differ only in what is easy to guess: depth of stages, and how n or tiles are distributed.
 bool alike(const TensorSampleConfig& a, const TensorSampleConfig& b) {
-  return a.mode == b.mode && a.row_warps == b.row_warps && a.column_warps == b.column_warps && a.warp_rows == b.warp_rows &&
-         a.warp_columns == b.warp_columns && a.low_first == b.low_first && (a.kept_blocks == 0) == (b.kept_blocks == 0);
+  return a.mode == b.mode && a.row_warps == b.row_warps && a.column_warps == b.column_warps &&
+         a.warp_rows == b.warp_rows && a.warp_columns == b.warp_columns && a.low_first == b.low_first &&
+         (a.kept_blocks == 0) == (b.kept_blocks == 0);
 }
 
 }  // namespace

@@ -43,13 +43,16 @@ struct WgmmaSampleBinding {
   }
 };
 
-Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config, const PreparedRowPair& prepared, const TileLists& lists) {
+Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config, const PreparedRowPair& prepared,
+                       const TileLists& lists) {
   const TensorSampleTraits t = sampled::traits(query, config.n_split);
-  codegen::KernelRequest request = {.family = "wgmma_sample",
-                                    .header = "sddmm/wgmma_sample.h",
-                                    .expression = codegen::name_expression("wgmma_sample", "TensorSampleTraits", t, "WgmmaSampleConfig", config),
-                                    .features = "a"};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
+  codegen::KernelRequest request = {
+      .family = "wgmma_sample",
+      .header = "sddmm/wgmma_sample.h",
+      .expression = codegen::name_expression("wgmma_sample", "TensorSampleTraits", t, "WgmmaSampleConfig", config),
+      .features = "a"};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   const WgmmaSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, config.n_split),
                                       .most_shares = wgmma_sample::most_shares(query, config)};
   return Launch::of<SddmmArguments, WgmmaSampleArgs>(std::move(request), shape, binding);
@@ -62,26 +65,35 @@ class WgmmaSample final : public FamilyOf<SddmmQuery, WgmmaSampleConfig> {
 
  protected:
   std::optional<std::string> declines(const SddmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture())) return "wgmma is an instruction of sm_90a alone";
+    if (query.device != nullptr && !runs_on(query.device->architecture()))
+      return "wgmma is an instruction of sm_90a alone";
     return wgmma_sample::declines(query);
   }
-  WgmmaSampleConfig default_config(const SddmmQuery& query) const override { return wgmma_sample::default_config(query); }
+  WgmmaSampleConfig default_config(const SddmmQuery& query) const override {
+    return wgmma_sample::default_config(query);
+  }
   std::vector<WgmmaSampleConfig> space(const SddmmQuery& query) const override { return wgmma_sample::space(query); }
-  std::vector<WgmmaSampleConfig> short_list(const SddmmQuery& query) const override { return wgmma_sample::short_list(query); }
+  std::vector<WgmmaSampleConfig> short_list(const SddmmQuery& query) const override {
+    return wgmma_sample::short_list(query);
+  }
   std::optional<std::string> forbidden(const SddmmQuery& query, const WgmmaSampleConfig& config) const override {
     return wgmma_sample::forbidden(query, config);
   }
-  double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) const override { return wgmma_sample::predict_us(query, config); }
+  double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) const override {
+    return wgmma_sample::predict_us(query, config);
+  }
 
   TopologyNeeds needs(const SddmmQuery& query, const WgmmaSampleConfig& config) const override {
     return {.index = query.index, .tiles = tile_shape(config)};
   }
 
   std::int64_t workspace_bytes(const SddmmQuery& query, const WgmmaSampleConfig& config) const override {
-    return prepared_rows(query, SampleWork::of(config), tile_shape(config)).bytes + (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
+    return prepared_rows(query, SampleWork::of(config), tile_shape(config)).bytes +
+           (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
   }
 
-  std::vector<Launch> launches(const SddmmQuery& query, const WgmmaSampleConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const SddmmQuery& query, const WgmmaSampleConfig& config,
+                               const TopologyPointers& topology) const override {
     const PreparedRowPair prepared = prepared_rows(query, SampleWork::of(config), tile_shape(config));
     std::vector<Launch> list;
     list.push_back(sample_operands_launch(query, SampleWork::of(config), prepared));

@@ -1,4 +1,5 @@
-// Adds to the rules of the kernel (abi/wgmma_sample.h) what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/wgmma_sample.h) what only the problem or the device knows, and what cannot be
+// fast.
 #include <algorithm>
 #include <array>
 
@@ -32,11 +33,13 @@ int promotion_steps(const Case& c) { return c.traits.one_block ? 0 : steps_of_bl
 constexpr std::array rules = {
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 or f16x1 under math = tf32",
          [](const Case& c) { return !sampled::serves(c.query, c.config.mode); }},
-    Rule{"one warpgroup has no others to take turns with", [](const Case& c) { return c.config.takes_turns && c.config.warpgroups == 1; }},
+    Rule{"one warpgroup has no others to take turns with",
+         [](const Case& c) { return c.config.takes_turns && c.config.warpgroups == 1; }},
     Rule{sampled::lacks_certify_reason, [](const Case& c) { return sampled::certifies(c.query) && !c.config.certify; }},
     Rule{"more sums of a part would round past what math = accurate allows",
          [](const Case& c) { return !sampled::adds_few_sums(c.query, promotion_steps(c), c.config.n_split); }},
-    Rule{"n has fewer blocks of 64 than n_split has parts", [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
+    Rule{"n has fewer blocks of 64 than n_split has parts",
+         [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
     Rule{"the grid's y and z hold fewer parts than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.n_split; }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
@@ -47,16 +50,21 @@ constexpr std::array rules = {
          [](const Case& c) {
            const int bytes = shared_bytes(c.traits, c.config);
            return bytes > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90) ||
-                  c.config.min_blocks * (bytes + reserved_shared_bytes) > multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
+                  c.config.min_blocks * (bytes + reserved_shared_bytes) >
+                      multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
          }},
     Rule{"half of the tile's rows or more would lie past the last one",
          [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
     Rule{"half of the tile's columns, of more than 32, would lie past the last one",
-         [](const Case& c) { return tile_columns(c.config) > 32 && tile_columns(c.config) >= 2 * c.query.statistics.cols; }},
+         [](const Case& c) {
+           return tile_columns(c.config) > 32 && tile_columns(c.config) >= 2 * c.query.statistics.cols;
+         }},
     Rule{"the mask has no lists of such tiles",
          [](const Case& c) { return tile_lists_declined(c.query.statistics, tile_shape(c.config)).has_value(); }},
     Rule{"the parts of sums would take more than 256 MiB",
-         [](const Case& c) { return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20; }},
+         [](const Case& c) {
+           return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20;
+         }},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The space of wgmma_sample as tables. Large tiles read operands less often; small ones fill the device if there are few tiles.
+// The space of wgmma_sample as tables. Large tiles read operands less often; small ones fill the device if there are
+// few tiles.
 #include <algorithm>
 #include <array>
 
@@ -17,7 +18,8 @@ struct Shape {
   int tile_columns;
 };
 
-constexpr std::array shapes = {Shape{3, 128}, Shape{2, 128}, Shape{3, 64}, Shape{2, 64}, Shape{1, 128}, Shape{1, 64}, Shape{1, 32}};
+constexpr std::array shapes = {Shape{3, 128}, Shape{2, 128}, Shape{3, 64}, Shape{2, 64},
+                               Shape{1, 128}, Shape{1, 64},  Shape{1, 32}};
 constexpr Shape smallest_shape = shapes.back();
 
 constexpr std::array stage_counts = {3, 2, 4, 6};
@@ -36,7 +38,8 @@ WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& 
                               .tile_columns = shape.tile_columns,
                               .takes_turns = shape.warpgroups > 1,
                               .certify = sampled::certifies(query)};
-  config.list_room = sampled::list_room(query, tile_shape(config), std::min(16384, tile_rows(config) * tile_columns(config)));
+  config.list_room =
+      sampled::list_room(query, tile_shape(config), std::min(16384, tile_rows(config) * tile_columns(config)));
   return config;
 }
 
@@ -56,7 +59,8 @@ WgmmaSampleConfig with_blocks(const SddmmQuery& query, WgmmaSampleConfig config)
 
 /// Whether there are more tiles than resident blocks. If not, each block has one tile for any number of waves.
 bool shares_tiles(const SddmmQuery& query, const WgmmaSampleConfig& config) {
-  const double tiles = sampled::expected_tiles(query, tile_shape(config)) * static_cast<double>(query.problem.batch * config.n_split);
+  const double tiles =
+      sampled::expected_tiles(query, tile_shape(config)) * static_cast<double>(query.problem.batch * config.n_split);
   return tiles > machine_of(query).multiprocessors * config.min_blocks;
 }
 
@@ -110,8 +114,8 @@ std::vector<WgmmaSampleConfig> ranked(const SddmmQuery& query) {
 
 /// Whether two configs differ only in what is easy to guess: depth of stages, and how n or tiles are distributed.
 bool alike(const WgmmaSampleConfig& a, const WgmmaSampleConfig& b) {
-  return a.mode == b.mode && a.warpgroups == b.warpgroups && a.tile_columns == b.tile_columns && a.takes_turns == b.takes_turns &&
-         a.stream_output == b.stream_output;
+  return a.mode == b.mode && a.warpgroups == b.warpgroups && a.tile_columns == b.tile_columns &&
+         a.takes_turns == b.takes_turns && a.stream_output == b.stream_output;
 }
 
 }  // namespace

@@ -27,20 +27,25 @@ void validate_common(const char* object, const P& problem) {
 }
 
 template <class P>
-void validate_stride(const char* object, const char* field, const P& problem, std::int64_t stride, std::int64_t nonzeros) {
+void validate_stride(const char* object, const char* field, const P& problem, std::int64_t stride,
+                     std::int64_t nonzeros) {
   require_stride(object, field, stride, nonzeros);
-  checked_multiply(checked_multiply(problem.batch, std::max(stride, nonzeros), field), size_of(widest_type(problem)), field);
+  checked_multiply(checked_multiply(problem.batch, std::max(stride, nonzeros), field), size_of(widest_type(problem)),
+                   field);
 }
 
 /// The stride, or 0 if it is packed or there is only one matrix.
-std::int64_t resolved_stride(std::int64_t stride, std::int64_t batch, std::int64_t nonzeros) { return batch == 1 || stride == nonzeros ? 0 : stride; }
+std::int64_t resolved_stride(std::int64_t stride, std::int64_t batch, std::int64_t nonzeros) {
+  return batch == 1 || stride == nonzeros ? 0 : stride;
+}
 
 }  // namespace
 
 void validate(const Softmax& problem, const TopologyStatistics& statistics) {
   constexpr const char* object = "softmax";
   validate_common(object, problem);
-  checked_multiply(checked_multiply(problem.batch, statistics.rows, "row_statistics"), sizeof(float), "the bytes of row_statistics");
+  checked_multiply(checked_multiply(problem.batch, statistics.rows, "row_statistics"), sizeof(float),
+                   "the bytes of row_statistics");
   validate_stride(object, "value_stride", problem, problem.value_stride, statistics.nonzeros);
   validate_stride(object, "output_stride", problem, problem.output_stride, statistics.nonzeros);
 }
@@ -53,8 +58,8 @@ void validate(const SoftmaxBackward& problem, const TopologyStatistics& statisti
   validate_stride(object, "input_gradient_stride", problem, problem.input_gradient_stride, statistics.nonzeros);
 }
 
-std::shared_ptr<SoftmaxQuery> make_query(const Softmax& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                         const device::Device* device) {
+std::shared_ptr<SoftmaxQuery> make_query(const Softmax& problem, const TopologyStatistics& statistics,
+                                         const SizeRange& n, const device::Device* device) {
   Softmax resolved = problem;
   resolved.output = problem.output.value_or(problem.element);
   resolved.value_stride = resolved_stride(problem.value_stride, problem.batch, statistics.nonzeros);
@@ -62,8 +67,8 @@ std::shared_ptr<SoftmaxQuery> make_query(const Softmax& problem, const TopologyS
   return resolved_query<SoftmaxQuery>("softmax", resolved, statistics, n, device);
 }
 
-std::shared_ptr<SoftmaxBackwardQuery> make_query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                                 const device::Device* device) {
+std::shared_ptr<SoftmaxBackwardQuery> make_query(const SoftmaxBackward& problem, const TopologyStatistics& statistics,
+                                                 const SizeRange& n, const device::Device* device) {
   SoftmaxBackward resolved = problem;
   resolved.output = problem.output.value_or(problem.element);
   resolved.probability_stride = resolved_stride(problem.probability_stride, problem.batch, statistics.nonzeros);

@@ -52,10 +52,10 @@ void validate(const Softmax& problem, const TopologyStatistics& statistics);
 void validate(const SoftmaxBackward& problem, const TopologyStatistics& statistics);
 
 /// The query of a problem, with `output` filled in; strides that are packed, or not needed for one matrix, become 0.
-std::shared_ptr<SoftmaxQuery> make_query(const Softmax& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                         const device::Device* device);
-std::shared_ptr<SoftmaxBackwardQuery> make_query(const SoftmaxBackward& problem, const TopologyStatistics& statistics, const SizeRange& n,
-                                                 const device::Device* device);
+std::shared_ptr<SoftmaxQuery> make_query(const Softmax& problem, const TopologyStatistics& statistics,
+                                         const SizeRange& n, const device::Device* device);
+std::shared_ptr<SoftmaxBackwardQuery> make_query(const SoftmaxBackward& problem, const TopologyStatistics& statistics,
+                                                 const SizeRange& n, const device::Device* device);
 
 }  // namespace ops
 }  // namespace vostok

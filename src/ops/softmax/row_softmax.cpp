@@ -47,16 +47,19 @@ class RowSoftmax final : public SoftmaxFamily<QueryType, RowSoftmaxConfig, RowSo
   }
   std::int64_t workspace_bytes(const QueryType&, const RowSoftmaxConfig&) const override { return 0; }
 
-  std::vector<Launch> launches(const QueryType& query, const RowSoftmaxConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const QueryType& query, const RowSoftmaxConfig& config,
+                               const TopologyPointers& topology) const override {
     const SoftmaxTraits traits = softmax_subject(query).traits;
     const bool writes = query.statistics.nonzeros > 0 || traits.statistics == RowStatistics::write;
-    const BindRowSoftmax binding{.fixed = {.operands = softmax_operands(query, topology.row_offsets), .row_order = topology.row_order},
-                                 .row_blocks = writes ? ceil_div(query.statistics.rows, config.rows_per_block) : 0};
+    const BindRowSoftmax binding{
+        .fixed = {.operands = softmax_operands(query, topology.row_offsets), .row_order = topology.row_order},
+        .row_blocks = writes ? ceil_div(query.statistics.rows, config.rows_per_block) : 0};
     return {Launch::of<Call, RowSoftmaxArgs>(
         {.family = "row_softmax",
          .header = "softmax/row_softmax.h",
          .expression = codegen::name_expression("row_softmax", "SoftmaxTraits", traits, "RowSoftmaxConfig", config)},
-        {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(traits, config)}, binding)};
+        {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(traits, config)},
+        binding)};
   }
 };
 

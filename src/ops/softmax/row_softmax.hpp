@@ -1,4 +1,5 @@
-// row_softmax on the host, forward and backward: family in row_softmax.cpp, rules, space and cost model in row_softmax_space.cpp.
+// row_softmax on the host, forward and backward: family in row_softmax.cpp, rules, space and cost model in
+// row_softmax_space.cpp.
 #pragma once
 
 #include <memory>

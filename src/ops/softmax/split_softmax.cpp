@@ -38,7 +38,8 @@ class SplitSoftmax final : public SoftmaxFamily<QueryType, SplitSoftmaxConfig, S
  protected:
   std::optional<std::string> declines(const QueryType& query) const override {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-    if (query.statistics.rows > most || query.statistics.nonzeros > most) return "strips hold rows and entries in 32 bits";
+    if (query.statistics.rows > most || query.statistics.nonzeros > most)
+      return "strips hold rows and entries in 32 bits";
     if (query.statistics.nonzeros == 0) return "there is nothing to cut into strips";
     if (query.problem.batch > most) return "batch numbers have 32 bits";
     return std::nullopt;
@@ -50,11 +51,13 @@ class SplitSoftmax final : public SoftmaxFamily<QueryType, SplitSoftmaxConfig, S
   std::int64_t workspace_bytes(const QueryType& query, const SplitSoftmaxConfig& config) const override {
     const SoftmaxTraits traits = softmax_subject(query).traits;
     if (traits.statistics == RowStatistics::read) return 0;
-    const std::int64_t partials = checked_multiply(strip_room(query.statistics, config.strip_entries), query.problem.batch, "the partial sums");
+    const std::int64_t partials =
+        checked_multiply(strip_room(query.statistics, config.strip_entries), query.problem.batch, "the partial sums");
     return checked_multiply(partials, partial_bytes(traits), "the workspace's bytes");
   }
 
-  std::vector<Launch> launches(const QueryType& query, const SplitSoftmaxConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const QueryType& query, const SplitSoftmaxConfig& config,
+                               const TopologyPointers& topology) const override {
     const SoftmaxTraits traits = softmax_subject(query).traits;
     const BindSplitSoftmax binding{.fixed = {.operands = softmax_operands(query, topology.row_offsets),
                                              .strips = topology.strips,
@@ -67,7 +70,8 @@ class SplitSoftmax final : public SoftmaxFamily<QueryType, SplitSoftmaxConfig, S
           {.family = "split_softmax",
            .header = "softmax/split_softmax.h",
            .expression = codegen::name_expression(kernel, "SoftmaxTraits", traits, "SplitSoftmaxConfig", config)},
-          {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(traits, config)}, binding);
+          {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(traits, config)},
+          binding);
     };
     std::vector<Launch> list;
     if (traits.statistics != RowStatistics::read) list.push_back(launch("split_softmax_sum"));

@@ -20,8 +20,9 @@ using SplitRule = SoftmaxRule<SplitSoftmaxConfig>;
 
 /// Rules beyond those of the kernels, and of both families.
 constexpr std::array split_rules = {
-    SplitRule{"half of a strip's threads or more would find nothing in it",
-              [](const SplitCase& c) { return c.config.threads_per_strip * c.config.vector >= 2 * c.config.strip_entries; }},
+    SplitRule{
+        "half of a strip's threads or more would find nothing in it",
+        [](const SplitCase& c) { return c.config.threads_per_strip * c.config.vector >= 2 * c.config.strip_entries; }},
 };
 
 SplitSoftmaxConfig with_strip(SplitSoftmaxConfig config, int strip_entries, int threads_per_strip) {
@@ -33,12 +34,15 @@ SplitSoftmaxConfig with_strip(SplitSoftmaxConfig config, int strip_entries, int 
 
 }  // namespace
 
-std::optional<std::string> SplitSoftmaxDecisions::forbidden(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config) {
-  return to_reason(reason_against(SplitCase{subject, subject.traits, config}, softmax_rules<SplitSoftmaxConfig>, split_rules));
+std::optional<std::string> SplitSoftmaxDecisions::forbidden(const SoftmaxSubject& subject,
+                                                            const SplitSoftmaxConfig& config) {
+  return to_reason(
+      reason_against(SplitCase{subject, subject.traits, config}, softmax_rules<SplitSoftmaxConfig>, split_rules));
 }
 
 SplitSoftmaxConfig SplitSoftmaxDecisions::default_config(const SoftmaxSubject& subject) {
-  const SplitSoftmaxConfig config{.vector = subject.traits.widest_vector, .held_vectors = subject.traits.widest_vector > 4 ? 2 : 4};
+  const SplitSoftmaxConfig config{.vector = subject.traits.widest_vector,
+                                  .held_vectors = subject.traits.widest_vector > 4 ? 2 : 4};
   // Shorter strips if long ones would leave SMs idle.
   const std::int64_t entries = subject.statistics().nonzeros * std::min<std::int64_t>(subject.batch, 1024);
   const auto multiprocessors = static_cast<std::int64_t>(machine_of(subject.query).multiprocessors);
@@ -59,8 +63,15 @@ std::vector<SplitSoftmaxConfig> SplitSoftmaxDecisions::space(const SoftmaxSubjec
 std::vector<SplitSoftmaxConfig> SplitSoftmaxDecisions::short_list(const SoftmaxSubject& subject) {
   const SplitSoftmaxConfig base = default_config(subject);
   std::vector<SplitSoftmaxConfig> list = {base};
-  for (const auto& [strip_entries, threads_per_strip] :
-       {std::pair{512, 64}, {512, 128}, {1024, 64}, {1024, 128}, {1024, 256}, {2048, 128}, {2048, 256}, {4096, 256}, {4096, 512}})
+  for (const auto& [strip_entries, threads_per_strip] : {std::pair{512, 64},
+                                                         {512, 128},
+                                                         {1024, 64},
+                                                         {1024, 128},
+                                                         {1024, 256},
+                                                         {2048, 128},
+                                                         {2048, 256},
+                                                         {4096, 256},
+                                                         {4096, 512}})
     add_new(list, with_strip(base, strip_entries, threads_per_strip));
   return list;
 }
@@ -74,8 +85,10 @@ double SplitSoftmaxDecisions::predict_us(const SoftmaxSubject& subject, const Sp
   const bool sums = subject.traits.statistics != RowStatistics::read;
   const auto strips = static_cast<double>(strip_room(s, config.strip_entries)) * static_cast<double>(subject.batch);
   const double resident = softmax_resident_threads(subject.query) / config.threads_per_strip;
-  const double chunks = std::ceil((config.strip_entries + config.vector) / (1.0 * config.threads_per_strip * config.vector * config.held_vectors));
-  const double mean_strip = std::min(1.0, static_cast<double>(s.nonzeros) * static_cast<double>(subject.batch) / (strips * config.strip_entries));
+  const double chunks = std::ceil((config.strip_entries + config.vector) /
+                                  (1.0 * config.threads_per_strip * config.vector * config.held_vectors));
+  const double mean_strip = std::min(
+      1.0, static_cast<double>(s.nonzeros) * static_cast<double>(subject.batch) / (strips * config.strip_entries));
   const double waves = std::max(1.0, strips / resident);
   const double blocks = strips / config.strips_per_block / machine_of(subject.query).multiprocessors;
   const double pass_us = chunk_us * (1 + waves * std::max(1.0, chunks * mean_strip)) + block_us * blocks;

@@ -15,13 +15,16 @@ namespace {
 
 static_assert(codegen::lists_every_field<SoftmaxTraits>(), "fields(SoftmaxTraits) must name every member");
 
-std::int64_t stride_or_packed(std::int64_t stride, const Query& query) { return stride != 0 ? stride : query.statistics.nonzeros; }
+std::int64_t stride_or_packed(std::int64_t stride, const Query& query) {
+  return stride != 0 ? stride : query.statistics.nonzeros;
+}
 
 /// The widest aligned vector of every load and store, counted over the batch. The pointers' alignment allows it, and
 /// the matrices of a batch are equally misaligned in every operand. Strides are 0 if packed: the next topology of this
 /// shape may have any number of nonzeros, so packed operands go together with packed ones only.
 template <std::size_t Count>
-int widest_vector(const Dtype element, const Dtype output, int alignment_bytes, std::int64_t batch, const std::array<std::int64_t, Count>& strides) {
+int widest_vector(const Dtype element, const Dtype output, int alignment_bytes, std::int64_t batch,
+                  const std::array<std::int64_t, Count>& strides) {
   int widest = std::min(16, alignment_bytes) / size_of(element);
   if (alignment_bytes < 16) widest = std::min(widest, alignment_bytes / size_of(output));
   if (batch == 1) return widest;
@@ -51,13 +54,15 @@ SoftmaxSubject subject_of(const QueryType& query, bool backward, RowStatistics r
 SoftmaxSubject softmax_subject(const SoftmaxQuery& query) {
   const Softmax& p = query.problem;
   const std::array strides = {p.value_stride, p.output_stride};
-  return subject_of(query, false, p.statistics, widest_vector(p.element, p.output.value_or(p.element), p.alignment_bytes, p.batch, strides));
+  return subject_of(query, false, p.statistics,
+                    widest_vector(p.element, p.output.value_or(p.element), p.alignment_bytes, p.batch, strides));
 }
 
 SoftmaxSubject softmax_subject(const SoftmaxBackwardQuery& query) {
   const SoftmaxBackward& p = query.problem;
   const std::array strides = {p.probability_stride, p.output_gradient_stride, p.input_gradient_stride};
-  return subject_of(query, true, RowStatistics::none, widest_vector(p.element, p.output.value_or(p.element), p.alignment_bytes, p.batch, strides));
+  return subject_of(query, true, RowStatistics::none,
+                    widest_vector(p.element, p.output.value_or(p.element), p.alignment_bytes, p.batch, strides));
 }
 
 SoftmaxOperands softmax_operands(const SoftmaxQuery& query, const void* row_offsets) {
@@ -101,7 +106,8 @@ SoftmaxOperands with_call(SoftmaxOperands operands, const SoftmaxBackwardArgumen
 
 double softmax_resident_threads(const Query& query) {
   const bool gpu = query.device != nullptr && query.device->info().gpu;
-  return machine_of(query).multiprocessors * multiprocessor_of(gpu ? query.device : nullptr, multiprocessor_of_sm_90).threads;
+  return machine_of(query).multiprocessors *
+         multiprocessor_of(gpu ? query.device : nullptr, multiprocessor_of_sm_90).threads;
 }
 
 double softmax_bytes_us(const SoftmaxSubject& subject, double reads) {
@@ -111,7 +117,8 @@ double softmax_bytes_us(const SoftmaxSubject& subject, double reads) {
   const double input_bytes = entries * size_of(subject.traits.element) * (subject.traits.backward ? 2 : 1);
   const double output_bytes = entries * size_of(subject.traits.output);
   const bool cached = input_bytes + output_bytes < cached_softmax_bytes;
-  return (input_bytes * reads + output_bytes) / (cached ? l2_bytes_per_us * machine.speed() : machine.memory_bytes_per_us);
+  return (input_bytes * reads + output_bytes) /
+         (cached ? l2_bytes_per_us * machine.speed() : machine.memory_bytes_per_us);
 }
 
 }  // namespace vostok::ops

@@ -1,5 +1,6 @@
-// What cost models share of families that read A's values as CSR holds them and B as it lies. Constants were fitted to measurements
-// on an H200 (bench/notes/cost_models.md#all-families-of-spmm); other devices scale by multiprocessors and clock.
+// What cost models share of families that read A's values as CSR holds them and B as it lies. Constants were fitted to
+// measurements on an H200 (bench/notes/cost_models.md#all-families-of-spmm); other devices scale by multiprocessors and
+// clock.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +42,9 @@ inline Sizes sizes_of(const SpmmQuery& query) {
 template <class Config>
 double scatter(const SpmmQuery& query, const Sizes& size, const Config& c) {
   constexpr double sector_bytes = 32;
-  return query.problem.dense_layout == Layout::column_major && !c.prepare_dense && query.n.most > 1 ? sector_bytes / size.element_bytes : 1;
+  return query.problem.dense_layout == Layout::column_major && !c.prepare_dense && query.n.most > 1
+             ? sector_bytes / size.element_bytes
+             : 1;
 }
 
 /// Bytes of an entry; a value that is looked up adds its position and a sector.
@@ -52,17 +55,23 @@ double entry_bytes(const SpmmQuery& query, const Sizes& size, const Config& c) {
 
 /// Microseconds of L1 and shared memory for all loads: a wavefront of 128 bytes a cycle.
 template <class Config>
-double l1_us(const SpmmQuery& query, const Sizes& size, const Config& c, double column_tiles, double sparse_wavefronts, const Machine& machine) {
+double l1_us(const SpmmQuery& query, const Sizes& size, const Config& c, double column_tiles, double sparse_wavefronts,
+             const Machine& machine) {
   constexpr double least = 0.25;  // wavefronts of a warp's load, if lanes read different rows of a narrow B
-  const double dense_wavefronts = std::max(least, size.n * size.element_bytes * scatter(query, size, c) / 128 / column_tiles);
-  return size.nonzeros * column_tiles * (dense_wavefronts + sparse_wavefronts) / machine.multiprocessors / machine.cycles_per_us;
+  const double dense_wavefronts =
+      std::max(least, size.n * size.element_bytes * scatter(query, size, c) / 128 / column_tiles);
+  return size.nonzeros * column_tiles * (dense_wavefronts + sparse_wavefronts) / machine.multiprocessors /
+         machine.cycles_per_us;
 }
 
 /// Microseconds of L2 for what L1 misses: `rows_together` rows, which are resident together on an SM, share rows of B.
 template <class Config>
-double l2_us(const SpmmQuery& query, const Sizes& size, const Config& c, double column_tiles, double rows_together, const Machine& machine) {
-  const double missed = (1 - std::pow(1 - std::min(size.density, 0.999), rows_together)) / (size.density * rows_together);
-  const double dense_bytes = size.nonzeros * size.n * size.element_bytes * scatter(query, size, c) * (0.05 + 0.95 * missed);
+double l2_us(const SpmmQuery& query, const Sizes& size, const Config& c, double column_tiles, double rows_together,
+             const Machine& machine) {
+  const double missed =
+      (1 - std::pow(1 - std::min(size.density, 0.999), rows_together)) / (size.density * rows_together);
+  const double dense_bytes =
+      size.nonzeros * size.n * size.element_bytes * scatter(query, size, c) * (0.05 + 0.95 * missed);
   const double entry_total = size.nonzeros * entry_bytes(query, size, c);
   const double from_memory = entry_total > cached_bytes ? entry_total / machine.memory_bytes_per_us : 0;
   return std::max(from_memory, (dense_bytes + entry_total * column_tiles) / l2_bytes_per_us(machine));
@@ -72,7 +81,8 @@ double l2_us(const SpmmQuery& query, const Sizes& size, const Config& c, double 
 template <class Config>
 double preparation_us(const SpmmQuery& query, const Sizes& size, const Config& c, const Machine& machine) {
   constexpr double launch_us = 1.5;
-  const double dense_bytes = static_cast<double>(query.statistics.cols * query.problem.batch) * size.n * size.element_bytes;
+  const double dense_bytes =
+      static_cast<double>(query.statistics.cols * query.problem.batch) * size.n * size.element_bytes;
   double us = 0;
   if (c.prepare_dense && query.statistics.nonzeros > 0) us += launch_us + 2 * dense_bytes / l2_bytes_per_us(machine);
   if (c.pack_values) us += launch_us + size.nonzeros * (4 + 32 + size.element_bytes) / l2_bytes_per_us(machine);
@@ -96,10 +106,14 @@ inline double scattered_output_us(const SpmmQuery& query, const Sizes& size, int
   return size.m * size.n / rows / sectors_per_us / machine.speed();
 }
 
-/// Whether neighbouring rows are computed side by side. The row swizzle sorts by length and keeps the order of rows of one length.
-inline bool keeps_rows_together(const SpmmQuery& query, bool row_swizzle) { return !row_swizzle || query.statistics.row_variation == 0; }
+/// Whether neighbouring rows are computed side by side. The row swizzle sorts by length and keeps the order of rows of
+/// one length.
+inline bool keeps_rows_together(const SpmmQuery& query, bool row_swizzle) {
+  return !row_swizzle || query.statistics.row_variation == 0;
+}
 
-/// Combines three resources: the longest counts in full and the others by a share, since their use never overlaps perfectly.
+/// Combines three resources: the longest counts in full and the others by a share, since their use never overlaps
+/// perfectly.
 inline double overlapped_us(double l1, double l2, double latency) {
   constexpr double overlap_loss = 0.372;
   const double longest = std::max({l1, l2, latency});

@@ -31,19 +31,24 @@ int value_alignment(const SpmmQuery& query) {
   const Spmm& problem = query.problem;
   if (!problem.values_per_batch) return problem.alignment_bytes;
   if (problem.value_stride == 0) return size_of(problem.element);
-  return static_cast<int>(std::gcd(std::int64_t{problem.alignment_bytes}, problem.value_stride * size_of(problem.element)));
+  return static_cast<int>(
+      std::gcd(std::int64_t{problem.alignment_bytes}, problem.value_stride * size_of(problem.element)));
 }
 
 /// Whether a byte offset into B, as given or prepared, can reach 2^31.
 bool has_wide_offsets(const SpmmQuery& query) {
   const Spmm& problem = query.problem;
-  const std::int64_t leading =
-      problem.dense_layout == Layout::row_major ? query.dense(query.n.most).leading : aligned_length(query.n.most, problem.element);
-  const std::int64_t bytes = checked_multiply(checked_multiply(query.statistics.cols, leading, "bytes of B"), size_of(problem.element), "bytes of B");
+  const std::int64_t leading = problem.dense_layout == Layout::row_major
+                                   ? query.dense(query.n.most).leading
+                                   : aligned_length(query.n.most, problem.element);
+  const std::int64_t bytes = checked_multiply(checked_multiply(query.statistics.cols, leading, "bytes of B"),
+                                              size_of(problem.element), "bytes of B");
   return bytes > std::numeric_limits<std::int32_t>::max();
 }
 
-std::int64_t prepared_stride(const SpmmQuery& query, std::int64_t n) { return query.statistics.cols * aligned_length(n, query.problem.element); }
+std::int64_t prepared_stride(const SpmmQuery& query, std::int64_t n) {
+  return query.statistics.cols * aligned_length(n, query.problem.element);
+}
 
 }  // namespace
 
@@ -56,17 +61,20 @@ CsrProductTraits traits(const SpmmQuery& query) {
           .index = query.index,
           .wide_offsets = has_wide_offsets(query),
           .wide_nonzeros = query.statistics.nonzeros > std::numeric_limits<std::int32_t>::max(),
-          .blocked_sum = problem.math != Math::strict && query.statistics.longest_row > blocked_sum_length - blocked_sum_length / 8,
+          .blocked_sum = problem.math != Math::strict &&
+                         query.statistics.longest_row > blocked_sum_length - blocked_sum_length / 8,
           .batched = problem.batch > 1,
           .gathered_values = problem.sparse_transposed,
           .dense_layout = problem.dense_layout,
           .output_layout = problem.output_layout,
           .dense_alignment = problem.dense_layout == Layout::column_major
                                  ? size_of(problem.element)
-                                 : line_alignment(query, query.n.divisor(), problem.dense_leading, problem.dense_stride, problem.element),
-          .output_alignment = problem.output_layout == Layout::column_major
-                                  ? size_of(output)
-                                  : line_alignment(query, query.n.divisor(), problem.output_leading, problem.output_stride, output),
+                                 : line_alignment(query, query.n.divisor(), problem.dense_leading, problem.dense_stride,
+                                                  problem.element),
+          .output_alignment =
+              problem.output_layout == Layout::column_major
+                  ? size_of(output)
+                  : line_alignment(query, query.n.divisor(), problem.output_leading, problem.output_stride, output),
           .value_alignment = value_alignment(query),
           .bias = epilogue.bias,
           .activation = epilogue.activation,
@@ -80,7 +88,8 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const TopologyStatistics& s = query.statistics;
   if (s.rows > most || s.cols > most) return "row and column numbers have 32 bits";
-  if (query.problem.sparse_transposed && s.nonzeros > most) return "the positions of a transposed matrix's values have 32 bits";
+  if (query.problem.sparse_transposed && s.nonzeros > most)
+    return "the positions of a transposed matrix's values have 32 bits";
   return std::nullopt;
 }
 
@@ -90,7 +99,8 @@ std::vector<Preparation> preparations(const SpmmQuery& query) {
   std::vector<Preparation> list;
   for (const bool pack_values : {false, true})
     for (const bool prepare_dense : {prepares_first, !prepares_first})
-      if ((column_major || !prepare_dense) && (query.problem.sparse_transposed || !pack_values)) list.push_back({prepare_dense, pack_values});
+      if ((column_major || !prepare_dense) && (query.problem.sparse_transposed || !pack_values))
+        list.push_back({prepare_dense, pack_values});
   return list;
 }
 
@@ -105,8 +115,9 @@ PreparedOperands prepared_operands(const SpmmQuery& query, const Preparation& pr
   }
   layout.dense_offset_bytes = layout.bytes;
   if (preparation.prepare_dense)
-    layout.bytes += round_up(
-        checked_multiply(prepared_stride(query, query.n.most), problem.batch * size_of(problem.element), "bytes of the workspace"), alignment_bytes);
+    layout.bytes += round_up(checked_multiply(prepared_stride(query, query.n.most),
+                                              problem.batch * size_of(problem.element), "bytes of the workspace"),
+                             alignment_bytes);
   return layout;
 }
 
@@ -116,8 +127,9 @@ namespace {
 Launch prepare_launch(const SpmmQuery& query, std::int64_t offset_bytes) {
   const Spmm& problem = query.problem;
   return transpose_launch<SpmmArguments>(
-      problem.element, [k = query.statistics.cols, batch = problem.batch, leading = problem.dense_leading, stride = problem.dense_stride,
-                        offset_bytes, element = problem.element](const SpmmArguments& call) {
+      problem.element,
+      [k = query.statistics.cols, batch = problem.batch, leading = problem.dense_leading, stride = problem.dense_stride,
+       offset_bytes, element = problem.element](const SpmmArguments& call) {
         return DenseTransposition{.source = call.dense,
                                   .destination = workspace_at(call.workspace, offset_bytes),
                                   .rows = call.n,
@@ -131,7 +143,8 @@ Launch prepare_launch(const SpmmQuery& query, std::int64_t offset_bytes) {
 
 }  // namespace
 
-std::vector<Launch> preparing_launches(const SpmmQuery& query, const Preparation& preparation, const TopologyPointers& topology) {
+std::vector<Launch> preparing_launches(const SpmmQuery& query, const Preparation& preparation,
+                                       const TopologyPointers& topology) {
   const PreparedOperands prepared = prepared_operands(query, preparation);
   std::vector<Launch> list;
   if (preparation.pack_values) {
@@ -142,7 +155,8 @@ std::vector<Launch> preparing_launches(const SpmmQuery& query, const Preparation
                                        .packed_stride = prepared.value_stride,
                                        .sets = prepared.value_sets}));
   }
-  if (preparation.prepare_dense && query.statistics.nonzeros > 0) list.push_back(prepare_launch(query, prepared.dense_offset_bytes));
+  if (preparation.prepare_dense && query.statistics.nonzeros > 0)
+    list.push_back(prepare_launch(query, prepared.dense_offset_bytes));
   return list;
 }
 
@@ -225,7 +239,8 @@ int rounded_columns(const SpmmQuery& query, int most) {
 }
 
 bool streams_output(const SpmmQuery& query) {
-  return query.statistics.rows * query.n.most > kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
+  return query.statistics.rows * query.n.most >
+         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
 }
 
 }  // namespace vostok::ops::csr_product

@@ -45,7 +45,8 @@ struct PreparedOperands {
 PreparedOperands prepared_operands(const SpmmQuery& query, const Preparation& preparation);
 
 /// The launches that prepare operands, in order.
-std::vector<Launch> preparing_launches(const SpmmQuery& query, const Preparation& preparation, const TopologyPointers& topology);
+std::vector<Launch> preparing_launches(const SpmmQuery& query, const Preparation& preparation,
+                                       const TopologyPointers& topology);
 
 /// Fills the operands in a kernel's arguments from a call's.
 class OperandBinding {

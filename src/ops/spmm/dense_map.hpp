@@ -45,21 +45,25 @@ struct MappedBinding {
 
 /// The launch of a kernel with Args, followed by B's map if `mapped`.
 template <class Args, class Binding>
-Launch launch_maybe_mapped(codegen::KernelRequest request, const device::LaunchShape& shape, const Binding& binding, bool mapped,
-                           const DenseBoxes& boxes) {
+Launch launch_maybe_mapped(codegen::KernelRequest request, const device::LaunchShape& shape, const Binding& binding,
+                           bool mapped, const DenseBoxes& boxes) {
   if (!mapped) return Launch::of<SpmmArguments, Args>(std::move(request), shape, binding);
-  return Launch::of<SpmmArguments, MappedArgs<Args>>(std::move(request), shape, MappedBinding<Binding, Args>{binding, boxes});
+  return Launch::of<SpmmArguments, MappedArgs<Args>>(std::move(request), shape,
+                                                     MappedBinding<Binding, Args>{binding, boxes});
 }
 
 /// Whether the device, if known, cannot make tensor maps; and the rule's reason.
 bool lacks_tensor_maps(const SpmmQuery& query);
-inline constexpr const char* lacks_tensor_maps_reason = "tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps";
+inline constexpr const char* lacks_tensor_maps_reason =
+    "tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps";
 
-/// Whether B is too large for a map, which counts elements, lines and matrices in 31 bits and strides in 40 bits of bytes.
+/// Whether B is too large for a map, which counts elements, lines and matrices in 31 bits and strides in 40 bits of
+/// bytes.
 bool is_past_tensor_maps(const SpmmQuery& query);
 inline constexpr const char* past_tensor_maps_reason = "B is larger than a tensor map can say";
 
-/// Whether tiles have fewer columns than a box, which is 64 wide, and B more than a tile: boxes would then copy unused columns.
+/// Whether tiles have fewer columns than a box, which is 64 wide, and B more than a tile: boxes would then copy unused
+/// columns.
 bool is_narrower_than_boxes(const SpmmQuery& query, int tile_columns);
 
 }  // namespace vostok::ops

@@ -80,10 +80,12 @@ Binding binding_of(const SpmmQuery& query, const NonzeroSplitConfig& config, con
 
 Launch multiply_launch(const SpmmQuery& query, const NonzeroSplitConfig& config, const TopologyPointers& topology) {
   const NonzeroSplitTraits t = traits(query);
-  codegen::KernelRequest request = {.family = "nonzero_split",
-                                    .header = "spmm/nonzero_split.h",
-                                    .expression = codegen::name_expression("nonzero_split", "NonzeroSplitTraits", t, "NonzeroSplitConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
+  codegen::KernelRequest request = {
+      .family = "nonzero_split",
+      .header = "spmm/nonzero_split.h",
+      .expression = codegen::name_expression("nonzero_split", "NonzeroSplitTraits", t, "NonzeroSplitConfig", config)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   return Launch::of<SpmmArguments, NonzeroSplitArgs>(std::move(request), shape, binding_of(query, config, topology));
 }
 
@@ -92,8 +94,10 @@ Launch split_rows_launch(const SpmmQuery& query, const NonzeroSplitConfig& confi
   codegen::KernelRequest request = {
       .family = "nonzero_split",
       .header = "spmm/nonzero_split_rows.h",
-      .expression = codegen::name_expression("nonzero_split_rows", "NonzeroSplitTraits", output_traits(traits(query)), "SplitRowsConfig", rows)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(rows))}, .shared_bytes = shared_bytes(rows)};
+      .expression = codegen::name_expression("nonzero_split_rows", "NonzeroSplitTraits", output_traits(traits(query)),
+                                             "SplitRowsConfig", rows)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(rows))}, .shared_bytes = shared_bytes(rows)};
   Binding binding = binding_of(query, config, topology);
   binding.tile_columns = rows.tile_columns;
   binding.raster = rows.raster;
@@ -106,9 +110,13 @@ std::int64_t block_count(const SpmmQuery& query, const NonzeroSplitConfig& confi
   return ceil_div(chunk_count(query, config), config.chunks_per_block);
 }
 
-bool cuts_rows(const SpmmQuery& query, const NonzeroSplitConfig& config) { return query.statistics.longest_row >= config.chunk_items; }
+bool cuts_rows(const SpmmQuery& query, const NonzeroSplitConfig& config) {
+  return query.statistics.longest_row >= config.chunk_items;
+}
 
-bool splits_rows(const SpmmQuery& query, const NonzeroSplitConfig& config) { return cuts_rows(query, config) && block_count(query, config) > 1; }
+bool splits_rows(const SpmmQuery& query, const NonzeroSplitConfig& config) {
+  return cuts_rows(query, config) && block_count(query, config) > 1;
+}
 
 SplitRowsConfig split_rows_config(const NonzeroSplitConfig& config) {
   constexpr int usual_threads = 128;
@@ -132,30 +140,40 @@ class NonzeroSplit final : public FamilyOf<SpmmQuery, NonzeroSplitConfig> {
     if (auto reason = csr_product::declines(query)) return reason;
     if (query.statistics.rows + query.statistics.nonzeros > std::numeric_limits<std::int32_t>::max())
       return "chunks number rows and nonzeros in 32 bits";
-    if (query.problem.math == Math::strict) return "math = strict sums a row's products in one order, and long rows are cut here";
+    if (query.problem.math == Math::strict)
+      return "math = strict sums a row's products in one order, and long rows are cut here";
     return nonzero_split::forbidden(query, nonzero_split::default_config(query));
   }
 
-  NonzeroSplitConfig default_config(const SpmmQuery& query) const override { return nonzero_split::default_config(query); }
+  NonzeroSplitConfig default_config(const SpmmQuery& query) const override {
+    return nonzero_split::default_config(query);
+  }
   std::vector<NonzeroSplitConfig> space(const SpmmQuery& query) const override { return nonzero_split::space(query); }
-  std::vector<NonzeroSplitConfig> short_list(const SpmmQuery& query) const override { return nonzero_split::short_list(query); }
+  std::vector<NonzeroSplitConfig> short_list(const SpmmQuery& query) const override {
+    return nonzero_split::short_list(query);
+  }
   std::optional<std::string> forbidden(const SpmmQuery& query, const NonzeroSplitConfig& config) const override {
     return nonzero_split::forbidden(query, config);
   }
-  double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config) const override { return nonzero_split::predict_us(query, config); }
+  double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config) const override {
+    return nonzero_split::predict_us(query, config);
+  }
 
   TopologyNeeds needs(const SpmmQuery& query, const NonzeroSplitConfig& config) const override {
     return {.index = query.index, .transposed = query.problem.sparse_transposed, .chunk_items = config.chunk_items};
   }
 
   std::int64_t workspace_bytes(const SpmmQuery& query, const NonzeroSplitConfig& config) const override {
-    return csr_product::prepared_operands(query, csr_product::preparation_of(config)).bytes + nonzero_split::piece_bytes(query, config);
+    return csr_product::prepared_operands(query, csr_product::preparation_of(config)).bytes +
+           nonzero_split::piece_bytes(query, config);
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const NonzeroSplitConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const SpmmQuery& query, const NonzeroSplitConfig& config,
+                               const TopologyPointers& topology) const override {
     std::vector<Launch> list = csr_product::preparing_launches(query, csr_product::preparation_of(config), topology);
     list.push_back(nonzero_split::multiply_launch(query, config, topology));
-    if (nonzero_split::splits_rows(query, config)) list.push_back(nonzero_split::split_rows_launch(query, config, topology));
+    if (nonzero_split::splits_rows(query, config))
+      list.push_back(nonzero_split::split_rows_launch(query, config, topology));
     return list;
   }
 };

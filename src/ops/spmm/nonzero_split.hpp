@@ -33,7 +33,8 @@ SplitRowsConfig split_rows_config(const NonzeroSplitConfig& config);
 /// differ much, or rows are few.
 bool defeats_rows(const SpmmQuery& query);
 
-/// Whether a thread's registers hold the loads in flight besides everything else; the config's other fields must be legal.
+/// Whether a thread's registers hold the loads in flight besides everything else; the config's other fields must be
+/// legal.
 bool fits_registers(const SpmmQuery& query, const NonzeroSplitConfig& config);
 
 /// Why the kernels cannot run this config here; nothing if they can (nonzero_split_rules.cpp).

@@ -12,7 +12,8 @@ namespace vostok::ops::nonzero_split {
 
 namespace {
 
-/// Microseconds of one chunk alone: its steps, each with batches of entries one after another, and the rows that end in it.
+/// Microseconds of one chunk alone: its steps, each with batches of entries one after another, and the rows that end in
+/// it.
 double chunk_us(const csr_product::Sizes& size, const NonzeroSplitConfig& c) {
   constexpr double step_us = 2.09;     // entries arrive and are staged; also the first step's table entry
   constexpr double batch_us = 0.21;    // rows of B arrive
@@ -23,7 +24,8 @@ double chunk_us(const csr_product::Sizes& size, const NonzeroSplitConfig& c) {
   const double lane_values = static_cast<double>(c.tile_columns) / c.threads_per_row;
   const int batch = c.loads_in_flight * (c.overlap_batches ? 2 : 1);
   const double batches = std::ceil(entries / batch + 0.5);
-  return std::ceil((entries + 1.5) / c.tile_nonzeros) * step_us + batches * (batch_us + lane_values * batch * value_us) + rows * row_us;
+  return std::ceil((entries + 1.5) / c.tile_nonzeros) * step_us +
+         batches * (batch_us + lane_values * batch * value_us) + rows * row_us;
 }
 
 /// Microseconds of the launch that adds the pieces of rows that several blocks share.
@@ -42,8 +44,10 @@ bool defeats_rows(const SpmmQuery& query) {
   constexpr double usual_variation = 0.8;
   constexpr double usual_longest = 5;
   constexpr std::int64_t tile_columns = 128;
-  const bool uneven = s.row_variation > usual_variation || static_cast<double>(s.longest_row) > usual_longest * std::max(s.mean_row, 1.0);
-  const double rows = static_cast<double>(s.rows) * static_cast<double>(ceil_div(query.n.most, tile_columns) * query.problem.batch);
+  const bool uneven = s.row_variation > usual_variation ||
+                      static_cast<double>(s.longest_row) > usual_longest * std::max(s.mean_row, 1.0);
+  const double rows =
+      static_cast<double>(s.rows) * static_cast<double>(ceil_div(query.n.most, tile_columns) * query.problem.batch);
   return uneven || rows < machine_of(query).multiprocessors;
 }
 
@@ -58,9 +62,11 @@ double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config) {
   const double l1 = csr_product::l1_us(query, size, config, column_tiles, 0.66 * config.threads_per_row / 32, machine);
   const double l2 = csr_product::l2_us(query, size, config, column_tiles, rows_together, machine);
   constexpr double launch_us = 0.6;
-  constexpr double uneven = 1.16;  // chunks of row ends and of entries differ, and a block lasts as long as its slowest chunk
-  const double us = launch_us + csr_product::overlapped_us(l1, l2, chunk_us(size, config) * waves) + split_rows_us(query, config) +
-                    0.35 * csr_product::output_us(query, size, machine) + csr_product::scattered_output_us(query, size, 1, machine) +
+  constexpr double uneven =
+      1.16;  // chunks of row ends and of entries differ, and a block lasts as long as its slowest chunk
+  const double us = launch_us + csr_product::overlapped_us(l1, l2, chunk_us(size, config) * waves) +
+                    split_rows_us(query, config) + 0.35 * csr_product::output_us(query, size, machine) +
+                    csr_product::scattered_output_us(query, size, 1, machine) +
                     csr_product::preparation_us(query, size, config, machine);
   return defeats_rows(query) ? us * uneven : us;
 }

@@ -1,5 +1,5 @@
-// The space of nonzero_split as tables. Nothing of it is measured yet: it holds what the cost model and row_tile's measurements
-// (bench/notes/row_tile.md#shapes-that-win) leave open.
+// The space of nonzero_split as tables. Nothing of it is measured yet: it holds what the cost model and row_tile's
+// measurements (bench/notes/row_tile.md#shapes-that-win) leave open.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -25,7 +25,8 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
-constexpr std::array shapes = {Shape{32, 1}, Shape{32, 2}, Shape{16, 1}, Shape{16, 2}, Shape{8, 1}, Shape{8, 2}, Shape{32, 4}};
+constexpr std::array shapes = {Shape{32, 1}, Shape{32, 2}, Shape{16, 1}, Shape{16, 2},
+                               Shape{8, 1},  Shape{8, 2},  Shape{32, 4}};
 
 constexpr std::array chunk_sizes = {32, 64, 128, 256};
 
@@ -64,13 +65,16 @@ NonzeroSplitConfig common(const SpmmQuery& query, const Preparation& preparation
 
 /// A block of about this many threads. Few lanes mean many chunks, each with entries and pieces in shared memory: fewer
 /// chunks if blocks would not fit on every device.
-NonzeroSplitConfig with_block(const SpmmQuery& query, NonzeroSplitConfig config, const Shape& shape, int threads_per_block) {
+NonzeroSplitConfig with_block(const SpmmQuery& query, NonzeroSplitConfig config, const Shape& shape,
+                              int threads_per_block) {
   config.threads_per_row = shape.threads_per_row;
   config.tile_columns = shape.threads_per_row * shape.parts * config.dense_vector;
   config.chunks_per_block = threads_per_block / shape.threads_per_row;
-  while (shared_bytes(traits(query), config) > block_shared_bytes_of_any && threads(config) > warp_lanes) config.chunks_per_block /= 2;
+  while (shared_bytes(traits(query), config) > block_shared_bytes_of_any && threads(config) > warp_lanes)
+    config.chunks_per_block /= 2;
   const int least = std::max(config.loads_in_flight, config.sparse_vector);
-  while (shared_bytes(traits(query), config) > block_shared_bytes_of_any && config.tile_nonzeros > least) config.tile_nonzeros /= 2;
+  while (shared_bytes(traits(query), config) > block_shared_bytes_of_any && config.tile_nonzeros > least)
+    config.tile_nonzeros /= 2;
   config.min_blocks = std::max(1, resident_threads / threads(config));
   return config;
 }
@@ -123,16 +127,23 @@ struct Choice {
 };
 
 constexpr std::array choices = {
-    Choice{{32, 1}, 128, 256, {128, true}, {8, false}, Raster::rows_first},  Choice{{32, 1}, 64, 128, {128, true}, {8, true}, Raster::columns_first},
-    Choice{{8, 1}, 64, 256, {64, true}, {8, false}, Raster::rows_first},     Choice{{8, 1}, 32, 128, {64, true}, {4, true}, Raster::columns_first},
-    Choice{{16, 1}, 64, 256, {128, true}, {8, false}, Raster::rows_first},   Choice{{16, 1}, 32, 128, {64, true}, {8, true}, Raster::columns_first},
-    Choice{{32, 2}, 64, 256, {128, true}, {4, true}, Raster::columns_first}, Choice{{32, 1}, 256, 256, {256, false}, {16, false}, Raster::rows_first},
-    Choice{{16, 2}, 128, 256, {128, true}, {4, true}, Raster::rows_first},   Choice{{8, 1}, 128, 512, {64, true}, {8, true}, Raster::rows_first},
-    Choice{{32, 1}, 128, 256, {64, true}, {4, true}, Raster::rows_first},    Choice{{32, 4}, 32, 256, {64, true}, {4, false}, Raster::rows_first},
+    Choice{{32, 1}, 128, 256, {128, true}, {8, false}, Raster::rows_first},
+    Choice{{32, 1}, 64, 128, {128, true}, {8, true}, Raster::columns_first},
+    Choice{{8, 1}, 64, 256, {64, true}, {8, false}, Raster::rows_first},
+    Choice{{8, 1}, 32, 128, {64, true}, {4, true}, Raster::columns_first},
+    Choice{{16, 1}, 64, 256, {128, true}, {8, false}, Raster::rows_first},
+    Choice{{16, 1}, 32, 128, {64, true}, {8, true}, Raster::columns_first},
+    Choice{{32, 2}, 64, 256, {128, true}, {4, true}, Raster::columns_first},
+    Choice{{32, 1}, 256, 256, {256, false}, {16, false}, Raster::rows_first},
+    Choice{{16, 2}, 128, 256, {128, true}, {4, true}, Raster::rows_first},
+    Choice{{8, 1}, 128, 512, {64, true}, {8, true}, Raster::rows_first},
+    Choice{{32, 1}, 128, 256, {64, true}, {4, true}, Raster::rows_first},
+    Choice{{32, 4}, 32, 256, {64, true}, {4, false}, Raster::rows_first},
 };
 
 NonzeroSplitConfig chosen(const SpmmQuery& query, const NonzeroSplitConfig& base, const Choice& choice) {
-  NonzeroSplitConfig config = with_block(query, with_steps(base, choice.step, choice.batch), choice.shape, choice.threads_per_block);
+  NonzeroSplitConfig config =
+      with_block(query, with_steps(base, choice.step, choice.batch), choice.shape, choice.threads_per_block);
   config.chunk_items = choice.chunk_items;
   config.raster = choice.raster;
   return config;

@@ -16,9 +16,10 @@ static_assert(codegen::lists_every_field<PackValuesConfig>(), "fields(PackValues
 Launch pack_values_launch(const PackValues& what) {
   const PackValuesTraits traits = {.element_bytes = size_of(what.element)};
   const PackValuesConfig config;
-  codegen::KernelRequest request = {.family = "pack_values",
-                                    .header = "spmm/pack_values.h",
-                                    .expression = codegen::name_expression("pack_values", "PackValuesTraits", traits, "PackValuesConfig", config)};
+  codegen::KernelRequest request = {
+      .family = "pack_values",
+      .header = "spmm/pack_values.h",
+      .expression = codegen::name_expression("pack_values", "PackValuesTraits", traits, "PackValuesConfig", config)};
   const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = 0};
   const auto binding = [what, threads = config.threads](const SpmmArguments& call, PackValuesArgs& args) {
     args = {.values = call.values,

@@ -32,31 +32,40 @@ double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded) {
   constexpr double scattered_us = 15e-6;  // for a transpose's value, which is read from its place in A
   const auto strips = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols));
   const auto nonzeros = static_cast<double>(query.statistics.nonzeros);
-  const double one_set = terms * (strip_us * strips + nonzero_us * nonzeros) + (query.problem.sparse_transposed ? scattered_us * nonzeros : 0);
-  return strip_wait_us(query, latency_us, entry_us) + static_cast<double>(packed_sets(query)) * one_set / machine_of(query).speed();
+  const double one_set = terms * (strip_us * strips + nonzero_us * nonzeros) +
+                         (query.problem.sparse_transposed ? scattered_us * nonzeros : 0);
+  return strip_wait_us(query, latency_us, entry_us) +
+         static_cast<double>(packed_sets(query)) * one_set / machine_of(query).speed();
 }
 
 bool reads_strips_once(const SpmmQuery& query, StripKind kind, int tile_columns) {
-  if (packs_in_workspace(query) || query.n.most > tile_columns || packed_sets(query) < query.problem.batch) return false;
+  if (packs_in_workspace(query) || query.n.most > tile_columns || packed_sets(query) < query.problem.batch)
+    return false;
   if (query.policy == Policy::cold) return true;
   if (query.device == nullptr || query.device->info().l2_bytes <= 0) return false;
   // Assumes that each nonzero has a pair of its own: an upper bound, and close to it for most masks.
-  const double bytes = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols)) * packed_header_bytes(kind.grain) +
+  const double bytes = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols)) *
+                           packed_header_bytes(kind.grain) +
                        static_cast<double>(query.statistics.nonzeros) * 4 * packed_pair_words(kind.mode);
   return bytes > static_cast<double>(query.device->info().l2_bytes);
 }
 
 std::int64_t packed_workspace_bytes(const SpmmQuery& query, StripKind kind) {
   if (!packs_in_workspace(query)) return 0;
-  return checked_multiply(packed_sets(query), packed_layout_bound(kind, query.statistics).set_bytes, "bytes of packed values");
+  return checked_multiply(packed_sets(query), packed_layout_bound(kind, query.statistics).set_bytes,
+                          "bytes of packed values");
 }
 
-PackedOperand packed_operand(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes) {
+PackedOperand packed_operand(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology,
+                             std::int64_t workspace_offset_bytes) {
   const PackedStructure& structure = topology.packed;
   const PackedLayout layout = layout_of(query, kind, structure);
   return {.offsets = structure.unit_offsets[packed_pair_words(kind.mode) - 1],
           .left_over = {.row_starts = structure.left_starts, .entries = nullptr},
-          .exact_of_call = {.values = nullptr, .places = structure.value_places, .firsts = structure.row_starts, .stride = query.value_stride()},
+          .exact_of_call = {.values = nullptr,
+                            .places = structure.value_places,
+                            .firsts = structure.row_starts,
+                            .stride = query.value_stride()},
           .firsts_offset_bytes = layout.firsts_offset_bytes,
           .data_offset_bytes = layout.data_offset_bytes,
           .left_offset_bytes = layout.left_offset_bytes,
@@ -68,16 +77,19 @@ PackedOperand packed_operand(const SpmmQuery& query, StripKind kind, const Topol
           .in_workspace = packs_in_workspace(query)};
 }
 
-Launch pack_strips_launch(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes) {
-  const PackStrips what = {.kind = kind,
-                           .element = query.problem.element,
-                           .structure = topology.packed,
-                           .layout = layout_of(query, kind, topology.packed),
-                           .value_stride = query.value_stride(),
-                           .sets = packed_sets(query),
-                           .multiprocessors = query.device != nullptr ? query.device->info().multiprocessors : PackStrips{}.multiprocessors};
+Launch pack_strips_launch(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology,
+                          std::int64_t workspace_offset_bytes) {
+  const PackStrips what = {
+      .kind = kind,
+      .element = query.problem.element,
+      .structure = topology.packed,
+      .layout = layout_of(query, kind, topology.packed),
+      .value_stride = query.value_stride(),
+      .sets = packed_sets(query),
+      .multiprocessors = query.device != nullptr ? query.device->info().multiprocessors : PackStrips{}.multiprocessors};
   return pack_strips_launch<SpmmArguments>(what, [workspace_offset_bytes](const SpmmArguments& call) {
-    return Packing{.values = call.values, .packed = static_cast<unsigned char*>(call.workspace) + workspace_offset_bytes};
+    return Packing{.values = call.values,
+                   .packed = static_cast<unsigned char*>(call.workspace) + workspace_offset_bytes};
   });
 }
 

@@ -33,12 +33,17 @@ struct PackedOperand {
 };
 
 /// Whether every call packs its values; if not, Plan::pack has packed them.
-inline bool packs_in_workspace(const SpmmQuery& query) { return query.problem.value_lifetime == ValueLifetime::per_call; }
+inline bool packs_in_workspace(const SpmmQuery& query) {
+  return query.problem.value_lifetime == ValueLifetime::per_call;
+}
 
 /// Sets of values: one for each product of the batch, or one for all.
-inline std::int64_t packed_sets(const SpmmQuery& query) { return query.problem.values_per_batch ? query.problem.batch : 1; }
+inline std::int64_t packed_sets(const SpmmQuery& query) {
+  return query.problem.values_per_batch ? query.problem.batch : 1;
+}
 
-/// True if the product fills the GPU, so that the next call's packing cannot start before it ends. `room`: blocks that are resident at once.
+/// True if the product fills the GPU, so that the next call's packing cannot start before it ends. `room`: blocks that
+/// are resident at once.
 inline bool crowds_packing(double blocks, double room) {
   constexpr double most_share = 0.75;
   return blocks > most_share * room;
@@ -47,7 +52,8 @@ inline bool crowds_packing(double blocks, double room) {
 /// Slow-down of a product whose calls cannot overlap because each packs first: `factor`. 1 where they can.
 inline double without_overlap(const SpmmQuery& query, double factor) { return packs_in_workspace(query) ? factor : 1; }
 
-/// Lower bound on the microseconds of packing: a warp goes through its strip's nonzeros, `entry_us` each, after `latency_us`.
+/// Lower bound on the microseconds of packing: a warp goes through its strip's nonzeros, `entry_us` each, after
+/// `latency_us`.
 double strip_wait_us(const SpmmQuery& query, double latency_us, double entry_us);
 
 /// Microseconds that packing a call's values takes on the device, its launch aside, for cost models. Fitted to an H200
@@ -63,9 +69,11 @@ std::int64_t packed_workspace_bytes(const SpmmQuery& query, StripKind kind);
 
 /// `workspace_offset_bytes`: the offset of the packed_workspace_bytes for strips, a multiple of 256. `topology` may be
 /// empty, to get only shapes.
-PackedOperand packed_operand(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
+PackedOperand packed_operand(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology,
+                             std::int64_t workspace_offset_bytes);
 
 /// Packs a call's values to where packed_operand reads them.
-Launch pack_strips_launch(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology, std::int64_t workspace_offset_bytes);
+Launch pack_strips_launch(const SpmmQuery& query, StripKind kind, const TopologyPointers& topology,
+                          std::int64_t workspace_offset_bytes);
 
 }  // namespace vostok::ops

@@ -50,7 +50,8 @@ struct SpmmQuery : Query {
     return stored_matrix(problem.dense_layout, statistics.cols, columns, problem.dense_leading, problem.dense_stride);
   }
   StoredMatrix output(std::int64_t columns) const {
-    return stored_matrix(problem.output_layout, statistics.rows, columns, problem.output_leading, problem.output_stride);
+    return stored_matrix(problem.output_layout, statistics.rows, columns, problem.output_leading,
+                         problem.output_stride);
   }
   /// Elements between the values of two products; 0 if they share values.
   std::int64_t value_stride() const {
@@ -65,7 +66,8 @@ void validate(const Spmm& problem, const TopologyStatistics& statistics);
 
 /// The query of a valid problem for these n. `statistics` are those of the matrix as kernels walk it: of A^T
 /// if the problem transposes A.
-std::shared_ptr<SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n, const device::Device* device);
+std::shared_ptr<SpmmQuery> make_query(const Spmm& problem, const TopologyStatistics& statistics, const SizeRange& n,
+                                      const device::Device* device);
 
 /// Elements between two sets of CSR values copied by Plan::pack: each set starts aligned for any number of nonzeros.
 constexpr std::int64_t persistent_value_stride(std::int64_t nonzeros) { return round_up(nonzeros, 16); }

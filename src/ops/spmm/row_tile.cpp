@@ -32,7 +32,8 @@ struct Binding {
   Raster raster;
 
   device::Dim3 operator()(const SpmmArguments& call, RowTileArgs& args) const {
-    const std::int64_t row_tiles = ceil_div(slots.records != nullptr ? std::int64_t{slots.count} : operands.m(), tile_rows);
+    const std::int64_t row_tiles =
+        ceil_div(slots.records != nullptr ? std::int64_t{slots.count} : operands.m(), tile_rows);
     const std::int64_t column_tiles = ceil_div(call.n, tile_columns);
     const std::int64_t slow_tiles = raster == Raster::rows_first ? column_tiles : row_tiles;
     args = {.product = operands(call, slow_tiles), .row_order = row_order, .slots = slots};
@@ -42,10 +43,12 @@ struct Binding {
 
 Launch multiply_launch(const SpmmQuery& query, const RowTileConfig& config, const TopologyPointers& topology) {
   const RowTileTraits t = traits(query);
-  codegen::KernelRequest request = {.family = "row_tile",
-                                    .header = "spmm/row_tile.h",
-                                    .expression = codegen::name_expression("row_tile", "RowTileTraits", t, "RowTileConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
+  codegen::KernelRequest request = {
+      .family = "row_tile",
+      .header = "spmm/row_tile.h",
+      .expression = codegen::name_expression("row_tile", "RowTileTraits", t, "RowTileConfig", config)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   const Binding binding = {.operands = {query, csr_product::preparation_of(config), topology},
                            .row_order = topology.row_order,
                            .slots = topology.slots,
@@ -68,7 +71,8 @@ class RowTile final : public FamilyOf<SpmmQuery, RowTileConfig> {
  protected:
   std::optional<std::string> declines(const SpmmQuery& query) const override {
     if (auto reason = csr_product::declines(query)) return reason;
-    if (query.statistics.rows > most_blocks_on_y * most_blocks_on_y / query.problem.batch) return "the grid holds fewer rows than the batch has";
+    if (query.statistics.rows > most_blocks_on_y * most_blocks_on_y / query.problem.batch)
+      return "the grid holds fewer rows than the batch has";
     return std::nullopt;
   }
 
@@ -78,7 +82,9 @@ class RowTile final : public FamilyOf<SpmmQuery, RowTileConfig> {
   std::optional<std::string> forbidden(const SpmmQuery& query, const RowTileConfig& config) const override {
     return row_tile::forbidden(query, config);
   }
-  double predict_us(const SpmmQuery& query, const RowTileConfig& config) const override { return row_tile::predict_us(query, config); }
+  double predict_us(const SpmmQuery& query, const RowTileConfig& config) const override {
+    return row_tile::predict_us(query, config);
+  }
 
   TopologyNeeds needs(const SpmmQuery& query, const RowTileConfig& config) const override {
     return {.index = query.index,
@@ -91,7 +97,8 @@ class RowTile final : public FamilyOf<SpmmQuery, RowTileConfig> {
     return csr_product::prepared_operands(query, csr_product::preparation_of(config)).bytes;
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const RowTileConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const SpmmQuery& query, const RowTileConfig& config,
+                               const TopologyPointers& topology) const override {
     std::vector<Launch> list = csr_product::preparing_launches(query, csr_product::preparation_of(config), topology);
     list.push_back(row_tile::multiply_launch(query, config, topology));
     return list;

@@ -1,6 +1,7 @@
 // The space of row_tile as tables, measured on an H200 over the problems of the Deep Learning Matrix Collection
-// (bench/notes/row_tile.md#searches-of-the-space). What never won there is not in the space: single-row subwarps of fewer than eight lanes where n
-// is larger, dense loads narrower than the alignment allows, more than 512 threads, steps of fewer than 32 entries a lane.
+// (bench/notes/row_tile.md#searches-of-the-space). What never won there is not in the space: single-row subwarps of
+// fewer than eight lanes where n is larger, dense loads narrower than the alignment allows, more than 512 threads,
+// steps of fewer than 32 entries a lane.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -45,7 +46,8 @@ struct Batches {
   bool overlap;
 };
 
-constexpr std::array word_batches = {Batches{8, 8, false}, Batches{16, 16, false}, Batches{8, 16, false}, Batches{4, 4, true}, Batches{8, 8, true}};
+constexpr std::array word_batches = {Batches{8, 8, false}, Batches{16, 16, false}, Batches{8, 16, false},
+                                     Batches{4, 4, true}, Batches{8, 8, true}};
 
 /// A load of 16-bit elements covers twice the columns; sixteen loads in flight cost 15 % on average.
 constexpr std::array half_word_batches = {Batches{4, 4, true}, Batches{8, 8, true}, Batches{8, 8, false}};
@@ -65,8 +67,8 @@ struct Order {
   bool deal_rows;
 };
 
-constexpr std::array orders = {Order{Raster::rows_first, false}, Order{Raster::columns_first, false}, Order{Raster::rows_first, true},
-                               Order{Raster::columns_first, true}};
+constexpr std::array orders = {Order{Raster::rows_first, false}, Order{Raster::columns_first, false},
+                               Order{Raster::rows_first, true}, Order{Raster::columns_first, true}};
 
 /// Resident threads of an SM: 128 registers each. More threads with fewer registers lost nearly everywhere.
 constexpr int resident_threads = 512;
@@ -123,10 +125,12 @@ constexpr std::array all_slots = {Slots{false, false}, Slots{false, true}, Slots
 bool takes_slots(const Shape& shape, const Order& order) {
   const bool dealt_by_columns = order.deal_rows && order.raster == Raster::columns_first;
   if (dealt_by_columns || shape.threads_per_row < 8) return false;
-  return shape == Shape{16, 1, 2} || (lanes_of(shape) == 32 && shape.chunks <= 2 && (shape.chunks == 1 || shape.row_split == 1));
+  return shape == Shape{16, 1, 2} ||
+         (lanes_of(shape) == 32 && shape.chunks <= 2 && (shape.chunks == 1 || shape.row_split == 1));
 }
 
-/// The same config with slots. Entries beyond a row's slots are processed in long steps loaded ahead, since few rows have any.
+/// The same config with slots. Entries beyond a row's slots are processed in long steps loaded ahead, since few rows
+/// have any.
 RowTileConfig with_slots(const SpmmQuery& query, RowTileConfig config, const Slots& slots) {
   config.tile_nonzeros = 64 * config.row_split;
   config.prefetch_sparse = true;
@@ -137,13 +141,15 @@ RowTileConfig with_slots(const SpmmQuery& query, RowTileConfig config, const Slo
   while (entries < most_rows * query.statistics.mean_row && entries < most) entries *= 2;
   config.slot_entries = slots.half ? std::max(least, entries / 2) : entries;
   if (slots.pieces && !config.deal_rows && query.problem.math != Math::strict)
-    config.row_pieces = slot_pieces(query.statistics.longest_row, {.entries = config.slot_entries, .most_pieces = std::min(16, config.tile_rows)});
+    config.row_pieces = slot_pieces(query.statistics.longest_row,
+                                    {.entries = config.slot_entries, .most_pieces = std::min(16, config.tile_rows)});
   return config;
 }
 
 /// The table's shapes, plus one that fits a narrower n, each once.
 std::vector<Shape> shapes_for(const SpmmQuery& query, int dense_vector) {
-  const auto table = is_wide(query.problem.element) ? std::span<const Shape>(word_shapes) : std::span<const Shape>(half_word_shapes);
+  const auto table =
+      is_wide(query.problem.element) ? std::span<const Shape>(word_shapes) : std::span<const Shape>(half_word_shapes);
   std::vector<Shape> list(table.begin(), table.end());
   const int lanes = std::max(1, rounded_columns(query, 8 * dense_vector) / dense_vector);
   if (lanes < 8) list.push_back({lanes, 32 / lanes, 1});
@@ -155,8 +161,8 @@ std::vector<Shape> shapes_for(const SpmmQuery& query, int dense_vector) {
   return unique;
 }
 
-/// An entry of the short list. The list was chosen greedily: each entry is the one that most reduces the regret left by those before it, over all
-/// measured problems.
+/// An entry of the short list. The list was chosen greedily: each entry is the one that most reduces the regret left by
+/// those before it, over all measured problems.
 struct Choice {
   Shape shape;
   int threads_per_block;
@@ -192,7 +198,8 @@ constexpr std::array word_choices = {
     Choice{{16, 1, 2}, 128, {64, false}, {8, 8, false}, {Raster::rows_first, false}},
 };
 
-/// Entries with slots, from 65 problems with at least 75 % zeros. Beside these only the first entries of the table above count.
+/// Entries with slots, from 65 problems with at least 75 % zeros. Beside these only the first entries of the table
+/// above count.
 constexpr std::array word_slot_choices = {
     SlotChoice{{16, 2, 1}, 128, {false, false}, {8, 8, false}, {Raster::columns_first, false}},
     SlotChoice{{16, 1, 2}, 128, {true, true}, {8, 8, false}, {Raster::rows_first, false}},
@@ -247,11 +254,14 @@ int paper_columns(const SpmmQuery& query) { return 256 / size_of(query.problem.e
 RowTileConfig paper_of(const SpmmQuery& query, const Preparation& preparation) {
   const RowTileConfig base = common(query, preparation);
   const int lanes = std::max(1, rounded_columns(query, paper_columns(query)) / base.dense_vector);
-  const Shape shape = {std::min(lanes, 32), query.problem.math == Math::strict ? 1 : std::max(1, 32 / lanes), std::max(1, lanes / 32)};
-  RowTileConfig config = with_order(
-      with_steps(with_shape(base, shape, 128), {64, false}, is_wide(query.problem.element) ? word_batches.front() : half_word_batches.front()),
-      {Raster::columns_first, false});
-  // Few columns mean many lanes for a row's entries, and long steps; shorter ones if blocks would not fit on every device.
+  const Shape shape = {std::min(lanes, 32), query.problem.math == Math::strict ? 1 : std::max(1, 32 / lanes),
+                       std::max(1, lanes / 32)};
+  RowTileConfig config =
+      with_order(with_steps(with_shape(base, shape, 128), {64, false},
+                            is_wide(query.problem.element) ? word_batches.front() : half_word_batches.front()),
+                 {Raster::columns_first, false});
+  // Few columns mean many lanes for a row's entries, and long steps; shorter ones if blocks would not fit on every
+  // device.
   while (shared_bytes(traits(query), config) > block_shared_bytes_of_any) config.tile_nonzeros /= 2;
   return config;
 }
@@ -271,7 +281,8 @@ RowTileConfig side_by_side(const SpmmQuery& query, const RowTileConfig& base) {
 std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation& preparation) {
   const bool wide = is_wide(query.problem.element);
   const RowTileConfig base = common(query, preparation);
-  const auto make = [&](Shape shape, int threads_per_block, const Steps& step, const Batches& batch, const Order& order) {
+  const auto make = [&](Shape shape, int threads_per_block, const Steps& step, const Batches& batch,
+                        const Order& order) {
     if (query.problem.math == Math::strict) shape.row_split = 1;
     return with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order);
   };
@@ -280,7 +291,8 @@ std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation&
   if (!gathers_values(traits(query), base)) {
     constexpr std::size_t beside_slots = 6;
     table = table.first(beside_slots);
-    for (const SlotChoice& c : wide ? std::span<const SlotChoice>(word_slot_choices) : std::span<const SlotChoice>(half_word_slot_choices))
+    for (const SlotChoice& c :
+         wide ? std::span<const SlotChoice>(word_slot_choices) : std::span<const SlotChoice>(half_word_slot_choices))
       add_new(list, with_slots(query, make(c.shape, c.threads_per_block, {64, true}, c.batch, c.order), c.slots));
   }
   for (const Choice& c : table) add_new(list, make(c.shape, c.threads_per_block, c.step, c.batch, c.order));
@@ -321,7 +333,9 @@ std::vector<RowTileConfig> combinations_of(const SpmmQuery& query, const Prepara
     for (const int threads_per_block : block_threads)
       for (const Batches& batch : batches)
         for (const Order& order : orders) {
-          const auto with = [&](const Steps& step) { return with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order); };
+          const auto with = [&](const Steps& step) {
+            return with_order(with_steps(with_shape(base, shape, threads_per_block), step, batch), order);
+          };
           std::vector<RowTileConfig> configs;
           if (slots && takes_slots(shape, order))
             for (const Slots& cut : all_slots) add_new(configs, with_slots(query, with(steps.front()), cut));
@@ -336,7 +350,9 @@ std::vector<RowTileConfig> combinations_of(const SpmmQuery& query, const Prepara
 
 RowTileConfig paper_config(const SpmmQuery& query) { return paper_of(query, preparations(query).front()); }
 
-RowTileConfig default_config(const SpmmQuery& query) { return likeliest(query, choices_of(query, preparations(query).front())); }
+RowTileConfig default_config(const SpmmQuery& query) {
+  return likeliest(query, choices_of(query, preparations(query).front()));
+}
 
 /// All with the best-guess preparation; for other preparations, the tables' choices.
 std::vector<RowTileConfig> space(const SpmmQuery& query) {

@@ -29,12 +29,14 @@ PackedOperand sparse_operand(const SpmmQuery& query, const TopologyPointers& top
 }
 
 Launch pack_sparse_launch(const SpmmQuery& query, const TopologyPointers& topology) {
-  const PackSparse what = {.structure = topology.sparse,
-                           .set_bytes = set_bytes_of(query, topology.sparse),
-                           .value_stride = query.value_stride(),
-                           .sets = packed_sets(query),
-                           .multiprocessors = query.device != nullptr ? query.device->info().multiprocessors : PackSparse{}.multiprocessors};
-  return pack_sparse_launch<SpmmArguments>(what, [](const SpmmArguments& call) { return Packing{.values = call.values, .packed = call.workspace}; });
+  const PackSparse what = {
+      .structure = topology.sparse,
+      .set_bytes = set_bytes_of(query, topology.sparse),
+      .value_stride = query.value_stride(),
+      .sets = packed_sets(query),
+      .multiprocessors = query.device != nullptr ? query.device->info().multiprocessors : PackSparse{}.multiprocessors};
+  return pack_sparse_launch<SpmmArguments>(
+      what, [](const SpmmArguments& call) { return Packing{.values = call.values, .packed = call.workspace}; });
 }
 
 }  // namespace vostok::ops

@@ -86,7 +86,10 @@ Binding binding(const SpmmQuery& query, const SlicedProduct& product, const Topo
 }
 
 TopologyNeeds needs(const SpmmQuery& query) {
-  return {.index = query.index, .transposed = query.problem.sparse_transposed, .sparse_strips = true, .packing = packs_in_workspace(query)};
+  return {.index = query.index,
+          .transposed = query.problem.sparse_transposed,
+          .sparse_strips = true,
+          .packing = packs_in_workspace(query)};
 }
 
 std::optional<std::string> declines(const SpmmQuery& query) {
@@ -94,19 +97,22 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   const TopologyStatistics& s = query.statistics;
   if (s.nonzeros == 0) return "A has no nonzeros";
   if (problem.element == Dtype::f32) return "elements of 32 bits have no sparse multiplication that is exact enough";
-  if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
+  if (problem.math == Math::strict)
+    return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
   if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())
     return "row and column numbers have 32 bits";
   return sparse_strips_declined(s);
 }
 
 bool streams_output(const SpmmQuery& query) {
-  return query.statistics.rows * query.n.most > kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
+  return query.statistics.rows * query.n.most >
+         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
 }
 
 double expected_passes(const SpmmQuery& query, int rows) {
   const TopologyStatistics& s = query.statistics;
-  const double places = static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
+  const double places =
+      static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
   const double density = std::min(1.0, static_cast<double>(s.nonzeros) / places);
   const double third = density * density * density * (4 * (1 - density) + density);
   const double groups = rows * sparse_step_columns() / 4.0;
@@ -124,13 +130,15 @@ double other_launches_us(const SpmmQuery& query, const SlicedProduct& product, b
   double us = 0;
   if (packs_in_workspace(query)) {
     const auto strips = static_cast<double>(ceil_div(query.statistics.rows, packed_strip_rows()) * k_blocks(query));
-    const double bytes =
-        strips * (expected_strip_bytes(query) + packed_header_bytes(PackedGrain::pair)) + 8.0 * static_cast<double>(query.statistics.nonzeros);
+    const double bytes = strips * (expected_strip_bytes(query) + packed_header_bytes(PackedGrain::pair)) +
+                         8.0 * static_cast<double>(query.statistics.nonzeros);
     const double latency_us = crowded ? 7 : 3.5;
     const double entry_us = crowded ? 9e-3 : 4e-3;
-    us += next_launch_us + strip_wait_us(query, latency_us, entry_us) + static_cast<double>(packed_sets(query)) * bytes / machine.memory_bytes_per_us;
+    us += next_launch_us + strip_wait_us(query, latency_us, entry_us) +
+          static_cast<double>(packed_sets(query)) * bytes / machine.memory_bytes_per_us;
   }
-  if (product.needs_launch()) us += next_launch_us + 2.0 * static_cast<double>(partial_sums_bytes(query, product)) / l2_bytes_per_us;
+  if (product.needs_launch())
+    us += next_launch_us + 2.0 * static_cast<double>(partial_sums_bytes(query, product)) / l2_bytes_per_us;
   return us;
 }
 

@@ -1,4 +1,5 @@
-// Host code shared by sparse_tensor_mma and sparse_tensor_wgmma: traits, arguments, reasons to decline, and the cost of a mask.
+// Host code shared by sparse_tensor_mma and sparse_tensor_wgmma: traits, arguments, reasons to decline, and the cost of
+// a mask.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace vostok::ops::sparse_tensor {
 
-/// The kernel's traits. If a second launch adds several slices of k, C's layout and the epilogue are left to that launch.
+/// The kernel's traits. If a second launch adds several slices of k, C's layout and the epilogue are left to that
+/// launch.
 SparseTensorTraits traits(const SpmmQuery& query, int launched_slices);
 
 /// Layout of the workspace of a config's launches: packed values, then sums of slices.

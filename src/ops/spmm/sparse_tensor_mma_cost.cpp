@@ -27,7 +27,8 @@ double block_cycles(const SpmmQuery& query, const SparseTensorMmaConfig& c) {
   const double dense_reads = octets * (sparse_steps() + c.warp_strips * second_passes);
   const double tensor = warps * multiplications * cycles_of_multiplication / 4;
   constexpr double loop = 60;
-  const double copies = (dense_stage_bytes(c) + tile_strips(c) * sparse_tensor::expected_strip_bytes(query)) / 16 / threads(c) * 5;
+  const double copies =
+      (dense_stage_bytes(c) + tile_strips(c) * sparse_tensor::expected_strip_bytes(query)) / 16 / threads(c) * 5;
   const double issue = warps * (multiplications + dense_reads + c.warp_strips * passes * 5 + copies + loop) / 4;
   const double read = warps * (dense_reads * 512 + c.warp_strips * passes * sparse_pass_bytes());
   const double written = dense_stage_bytes(c) + tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
@@ -46,8 +47,8 @@ double memory_us(const SpmmQuery& query, const SparseTensorMmaConfig& c, const M
   const double batch = as_double(query.problem.batch);
   const double row_tiles = as_double(ceil_div(s.rows, tile_rows(c)));
   const double column_tiles = std::ceil(n / tile_columns(c));
-  const double packed =
-      as_double(ceil_div(s.rows, packed_strip_rows()) * sparse_tensor::k_blocks(query)) * sparse_tensor::expected_strip_bytes(query);
+  const double packed = as_double(ceil_div(s.rows, packed_strip_rows()) * sparse_tensor::k_blocks(query)) *
+                        sparse_tensor::expected_strip_bytes(query);
   const double dense = as_double(s.cols) * n * 2 * batch;
   const double output = as_double(s.rows) * n * size_of(query.problem.output.value_or(query.problem.element)) * batch;
   const double from_memory = (packed * as_double(packed_sets(query)) + dense + output) / machine.memory_bytes_per_us;
@@ -62,14 +63,16 @@ double predict_us(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
   constexpr double start_us = 1.5;  // the first copies, and the last stores
   const Machine machine = machine_of(query);
   const double columns = as_double(ceil_div(std::max<std::int64_t>(query.n.most, 1), tile_columns(config)));
-  const double blocks = as_double(ceil_div(query.statistics.rows, tile_rows(config))) * columns * config.k_split * as_double(query.problem.batch);
+  const double blocks = as_double(ceil_div(query.statistics.rows, tile_rows(config))) * columns * config.k_split *
+                        as_double(query.problem.batch);
   const double waves = std::max(1.0, std::ceil(blocks / (machine.multiprocessors * config.min_blocks)));
   const double together = std::min<double>(config.min_blocks, std::ceil(blocks / machine.multiprocessors));
   const double steps = as_double(sparse_tensor::slice_blocks(query, config.k_split));
   const double work = waves * steps * std::max(together * block_cycles(query, config), latency_cycles(config));
   constexpr double measured_over_model = 3.2;  // 8192x8192 at 95 and 97 %, 256 to 4096 columns, on an H200
   return without_overlap(query, 1.09) *
-             (launch_us + start_us + std::max(measured_over_model * work / machine.cycles_per_us, memory_us(query, config, machine))) +
+             (launch_us + start_us +
+              std::max(measured_over_model * work / machine.cycles_per_us, memory_us(query, config, machine))) +
          sparse_tensor::other_launches_us(query, workspace(query, config).product, false);
 }
 

@@ -37,13 +37,15 @@ constexpr std::array split_steps = {0, 1, -1};
 std::vector<Shape> shapes_for(const SpmmQuery& query) {
   if (query.n.most > 32) return {wide_shapes.begin(), wide_shapes.end()};
   std::vector<Shape> list(narrow_shapes.begin(), narrow_shapes.end());
-  const auto columns = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n.most, 8, 32))));
+  const auto columns =
+      static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n.most, 8, 32))));
   for (Shape& shape : list) shape.warp_columns = columns;
   return list;
 }
 
 std::int64_t tiles(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
-  return ceil_div(query.statistics.rows, tile_rows(config)) * ceil_div(query.n.most, tile_columns(config)) * query.problem.batch;
+  return ceil_div(query.statistics.rows, tile_rows(config)) * ceil_div(query.n.most, tile_columns(config)) *
+         query.problem.batch;
 }
 
 /// Slices that fill the device once.
@@ -51,11 +53,14 @@ int filling_split(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
   constexpr std::int64_t least_slice_blocks = 8;
   const auto room = static_cast<std::int64_t>(machine_of(query).multiprocessors) * config.min_blocks;
   int split = 1;
-  while (split < 32 && tiles(query, config) * split * 2 <= room && sparse_tensor::k_blocks(query) >= 2 * least_slice_blocks * split) split *= 2;
+  while (split < 32 && tiles(query, config) * split * 2 <= room &&
+         sparse_tensor::k_blocks(query) >= 2 * least_slice_blocks * split)
+    split *= 2;
   return split;
 }
 
-SparseTensorMmaConfig config_of(const SpmmQuery& query, const Shape& shape, int stages, int strip_passes, int split_step) {
+SparseTensorMmaConfig config_of(const SpmmQuery& query, const Shape& shape, int stages, int strip_passes,
+                                int split_step) {
   constexpr int most_blocks = 8;
   SparseTensorMmaConfig config = {.row_warps = shape.row_warps,
                                   .column_warps = shape.column_warps,

@@ -11,22 +11,25 @@ namespace sparse_tensor_wgmma {
 
 namespace {
 
-static_assert(codegen::lists_every_field<SparseTensorWgmmaConfig>(), "fields(SparseTensorWgmmaConfig) must name every member");
+static_assert(codegen::lists_every_field<SparseTensorWgmmaConfig>(),
+              "fields(SparseTensorWgmmaConfig) must name every member");
 
-Launch multiply_launch(const SpmmQuery& query, const SparseTensorWgmmaConfig& config, const TopologyPointers& topology) {
+Launch multiply_launch(const SpmmQuery& query, const SparseTensorWgmmaConfig& config,
+                       const TopologyPointers& topology) {
   const SparseTensorTraits t = sparse_tensor::traits(query, launched_slices(config));
-  codegen::KernelRequest request = {
-      .family = "sparse_tensor_wgmma",
-      .header = "spmm/sparse_tensor_wgmma.h",
-      .expression = codegen::name_expression("sparse_tensor_wgmma", "SparseTensorTraits", t, "SparseTensorWgmmaConfig", config),
-      .features = "a"};
+  codegen::KernelRequest request = {.family = "sparse_tensor_wgmma",
+                                    .header = "spmm/sparse_tensor_wgmma.h",
+                                    .expression = codegen::name_expression("sparse_tensor_wgmma", "SparseTensorTraits",
+                                                                           t, "SparseTensorWgmmaConfig", config),
+                                    .features = "a"};
   const device::LaunchShape shape = {.grid = {},
                                      .block = {static_cast<unsigned>(threads(config))},
                                      .shared_bytes = shared_bytes(t, config),
                                      .cluster = static_cast<unsigned>(tile_parts(config).blocks)};
   const DenseBoxes boxes = {.layout = t.dense_layout, .element = t.element, .tile_columns = config.tile_columns};
-  return launch_maybe_mapped<SparseTensorArgs>(std::move(request), shape, sparse_tensor::binding(query, workspace(query, config).product, topology),
-                                               config.tensor_copies, boxes);
+  return launch_maybe_mapped<SparseTensorArgs>(
+      std::move(request), shape, sparse_tensor::binding(query, workspace(query, config).product, topology),
+      config.tensor_copies, boxes);
 }
 
 }  // namespace
@@ -50,12 +53,19 @@ class SparseTensorWgmma final : public FamilyOf<SpmmQuery, SparseTensorWgmmaConf
 
  protected:
   std::optional<std::string> declines(const SpmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture())) return "wgmma is an instruction of sm_90a alone";
+    if (query.device != nullptr && !runs_on(query.device->architecture()))
+      return "wgmma is an instruction of sm_90a alone";
     return sparse_tensor_wgmma::declines(query);
   }
-  SparseTensorWgmmaConfig default_config(const SpmmQuery& query) const override { return sparse_tensor_wgmma::default_config(query); }
-  std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query) const override { return sparse_tensor_wgmma::space(query); }
-  std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query) const override { return sparse_tensor_wgmma::short_list(query); }
+  SparseTensorWgmmaConfig default_config(const SpmmQuery& query) const override {
+    return sparse_tensor_wgmma::default_config(query);
+  }
+  std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query) const override {
+    return sparse_tensor_wgmma::space(query);
+  }
+  std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query) const override {
+    return sparse_tensor_wgmma::short_list(query);
+  }
   std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) const override {
     return sparse_tensor_wgmma::forbidden(query, config);
   }
@@ -63,14 +73,19 @@ class SparseTensorWgmma final : public FamilyOf<SpmmQuery, SparseTensorWgmmaConf
     return sparse_tensor_wgmma::predict_us(query, config);
   }
 
-  TopologyNeeds needs(const SpmmQuery& query, const SparseTensorWgmmaConfig&) const override { return sparse_tensor::needs(query); }
-  std::string packed_format(const SpmmQuery& query, const SparseTensorWgmmaConfig&) const override { return sparse_format(query.problem.element); }
+  TopologyNeeds needs(const SpmmQuery& query, const SparseTensorWgmmaConfig&) const override {
+    return sparse_tensor::needs(query);
+  }
+  std::string packed_format(const SpmmQuery& query, const SparseTensorWgmmaConfig&) const override {
+    return sparse_format(query.problem.element);
+  }
 
   std::int64_t workspace_bytes(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) const override {
     return sparse_tensor_wgmma::workspace(query, config).bytes;
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const SparseTensorWgmmaConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const SpmmQuery& query, const SparseTensorWgmmaConfig& config,
+                               const TopologyPointers& topology) const override {
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
     list.push_back(sparse_tensor_wgmma::multiply_launch(query, config, topology));

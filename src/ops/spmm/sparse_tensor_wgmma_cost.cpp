@@ -1,6 +1,6 @@
-// The cost model of sparse_tensor_wgmma: what a k block costs each resource of a multiprocessor, how many there are one after the other,
-// and the launches around. Constants stand for an H200, fitted to what 101 problems of 16-bit elements took there
-// (bench/notes/cost_models.md#clusters-and-products-of-16-bits).
+// The cost model of sparse_tensor_wgmma: what a k block costs each resource of a multiprocessor, how many there are one
+// after the other, and the launches around. Constants stand for an H200, fitted to what 101 problems of 16-bit elements
+// took there (bench/notes/cost_models.md#clusters-and-products-of-16-bits).
 #include <algorithm>
 #include <cmath>
 
@@ -24,14 +24,16 @@ struct BlockCycles {
 };
 
 BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) {
-  constexpr double cycles_of_columns = 0.79;  // of a 64 x 32 multiplication, for each column: reading B from shared memory
+  constexpr double cycles_of_columns =
+      0.79;  // of a 64 x 32 multiplication, for each column: reading B from shared memory
   constexpr double load_instructions = 45;
   constexpr double copy_instructions = 7;
   constexpr double barrier_latency = 75;
-  constexpr double unstaged_latency = 860;       // of a pass that does not fit its stage: the tile waits for global memory
+  constexpr double unstaged_latency = 860;  // of a pass that does not fit its stage: the tile waits for global memory
   constexpr double memory_bytes_per_cycle = 22;  // an SM's share of the memory bandwidth
   const double l2_bytes_per_cycle = copies_by_threads(c) ? 31 : 46;
-  const double passes = sparse_steps() * sparse_tensor::expected_passes(query, packed_strip_rows() * sparse_tile_strips());
+  const double passes =
+      sparse_steps() * sparse_tensor::expected_passes(query, packed_strip_rows() * sparse_tile_strips());
   const double multiplications = passes * c.tile_columns * cycles_of_columns;
   const double copies = copies_by_threads(c) ? c.tile_columns * split_line_bytes() / 16.0 : 0;
   const double strips = tile_strips(c) * sparse_tensor::expected_strip_bytes(query);
@@ -65,7 +67,8 @@ double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config)
   const TopologyStatistics& s = query.statistics;
   const double n = as_double(std::max<std::int64_t>(query.n.most, 1));
   const double batch = as_double(query.problem.batch);
-  const double blocks = as_double(ceil_div(s.rows, tile_rows(config))) * std::ceil(n / config.tile_columns) * config.k_split * batch;
+  const double blocks =
+      as_double(ceil_div(s.rows, tile_rows(config))) * std::ceil(n / config.tile_columns) * config.k_split * batch;
   const double multiprocessors = machine.clustered_multiprocessors(tile_parts(config).blocks);
   const double resident = multiprocessors * config.min_blocks;
   const double full_waves = std::floor(blocks / resident);
@@ -75,15 +78,19 @@ double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config)
   const TileParts parts = tile_parts(config);
   const double exchange_cycles = parts.blocks == 1 ? 0 : cluster_cycles + parts.bytes() / 28.0;
   constexpr double stores_per_cycle = 2.2;  // elements of C: a store fills only part of each line
-  const double store_cycles = 350 + exchange_cycles + tile_rows(config) * config.tile_columns / stores_per_cycle / parts.blocks;
+  const double store_cycles =
+      350 + exchange_cycles + tile_rows(config) * config.tile_columns / stores_per_cycle / parts.blocks;
   const double steps = as_double(sparse_tensor::slice_blocks(query, config.k_split));
-  const auto wave_cycles = [&](int together) { return steps * shared_cycles(block, together) + start_cycles + store_cycles * together; };
+  const auto wave_cycles = [&](int together) {
+    return steps * shared_cycles(block, together) + start_cycles + store_cycles * together;
+  };
   double cycles = full_waves * wave_cycles(config.min_blocks);
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
-  const double packed =
-      as_double(ceil_div(s.rows, packed_strip_rows()) * sparse_tensor::k_blocks(query)) * sparse_tensor::expected_strip_bytes(query);
+  const double packed = as_double(ceil_div(s.rows, packed_strip_rows()) * sparse_tensor::k_blocks(query)) *
+                        sparse_tensor::expected_strip_bytes(query);
   const double output = as_double(s.rows) * n * size_of(query.problem.output.value_or(query.problem.element)) * batch;
-  const double from_memory_us = (packed * as_double(packed_sets(query)) + as_double(s.cols) * n * 2 * batch + output) / machine.memory_bytes_per_us;
+  const double from_memory_us = (packed * as_double(packed_sets(query)) + as_double(s.cols) * n * 2 * batch + output) /
+                                machine.memory_bytes_per_us;
   return without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us)) +
          sparse_tensor::other_launches_us(query, workspace(query, config).product, crowds_packing(blocks, resident));
 }

@@ -1,5 +1,5 @@
-// Adds to the rules of the kernel (abi/sparse_tensor_wgmma.h) what only the problem or the device knows, and what cannot be
-// fast.
+// Adds to the rules of the kernel (abi/sparse_tensor_wgmma.h) what only the problem or the device knows, and what
+// cannot be fast.
 #include <algorithm>
 #include <array>
 
@@ -24,7 +24,9 @@ Case case_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
 }
 
 /// Registers available to a multiplying thread, and those for sums, two strips and addresses.
-int register_limit(const SparseTensorWgmmaConfig& c) { return exchanges_registers(c) ? gained_registers(c) : launch_registers(c); }
+int register_limit(const SparseTensorWgmmaConfig& c) {
+  return exchanges_registers(c) ? gained_registers(c) : launch_registers(c);
+}
 int registers_needed(const SparseTensorWgmmaConfig& c) {
   constexpr int strips = 2 * (sparse_steps() * sparse_most_passes() * (sparse_registers() + 1) + 1);
   constexpr int addresses = 34;
@@ -37,18 +39,25 @@ constexpr std::array rules = {
     Rule{lacks_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
     Rule{past_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > multiprocessor_of_sm_90.threads; }},
+         [](const Case& c) {
+           return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > multiprocessor_of_sm_90.threads;
+         }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
-    // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later (C7602).
+    // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later
+    // (C7602).
     Rule{"a multiplication's operands do not fit the registers that threads are launched with",
          [](const Case& c) { return c.config.tile_columns / 2 + 24 >= launch_registers(c.config); }},
     Rule{"k has fewer blocks of 64 than k_split has slices",
          [](const Case& c) {
            return c.config.k_split > 1 &&
-                  (c.config.k_split - 1) * sparse_tensor::slice_blocks(c.query, c.config.k_split) >= sparse_tensor::k_blocks(c.query);
+                  (c.config.k_split - 1) * sparse_tensor::slice_blocks(c.query, c.config.k_split) >=
+                      sparse_tensor::k_blocks(c.query);
          }},
-    Rule{exceeds_clusters_reason, [](const Case& c) { return exceeds_clusters({c.config.k_split, c.config.cluster_sums}, c.query.problem.batch); }},
+    Rule{exceeds_clusters_reason,
+         [](const Case& c) {
+           return exceeds_clusters({c.config.k_split, c.config.cluster_sums}, c.query.problem.batch);
+         }},
     Rule{"the grid's x holds fewer tiles than there are",
          [](const Case& c) {
            return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
@@ -60,7 +69,8 @@ constexpr std::array rules = {
          [](const Case& c) {
            const std::int64_t bytes = shared_bytes(c.traits, c.config);
            return bytes > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90) ||
-                  c.config.min_blocks * (bytes + reserved_shared_bytes) > multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
+                  c.config.min_blocks * (bytes + reserved_shared_bytes) >
+                      multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
          }},
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return c.config.tile_columns > 64 && c.config.tile_columns >= 2 * c.query.n.most; }},
@@ -68,7 +78,8 @@ constexpr std::array rules = {
          [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
     Rule{"the sums of slices would take more than 512 MiB",
          [](const Case& c) {
-           return launched_slices(c.config) > 1 && partial_sums_bytes(c.query, workspace(c.query, c.config).product) > std::int64_t{512} << 20;
+           return launched_slices(c.config) > 1 &&
+                  partial_sums_bytes(c.query, workspace(c.query, c.config).product) > std::int64_t{512} << 20;
          }},
 };
 
@@ -82,7 +93,9 @@ std::optional<std::string> declines(const SpmmQuery& query) {
                           [&](const SparseTensorWgmmaConfig& config) { return forbidden(query, config); });
 }
 
-bool admits(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) { return reason_against(case_of(query, config), rules) == nullptr; }
+bool admits(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
+  return reason_against(case_of(query, config), rules) == nullptr;
+}
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
   return to_reason(reason_against(case_of(query, config), rules));

@@ -22,9 +22,11 @@ struct Shape {
 
 constexpr std::array shapes = {Shape{2, 256, 1}, Shape{2, 128, 1}, Shape{1, 128, 2}, Shape{1, 256, 1},
                                Shape{1, 128, 1}, Shape{2, 64, 1},  Shape{1, 64, 2},  Shape{1, 64, 1}};
-/// Passes of a strip for which stages have room: all of them, or those of strips in which few nonzeros share four columns.
+/// Passes of a strip for which stages have room: all of them, or those of strips in which few nonzeros share four
+/// columns.
 constexpr std::array pass_rooms = {sparse_steps() * sparse_most_passes(), 3};
-constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true}, Slicing{3, true}, Slicing{4, true}, Slicing{4, false}, Slicing{8, false}};
+constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true},  Slicing{3, true},
+                                 Slicing{4, true},  Slicing{4, false}, Slicing{8, false}};
 constexpr std::array raster_row_counts = {8, 4, 16, 32};
 
 /// Whether the copy engine copies B, the likely better first.
@@ -39,12 +41,14 @@ int stages_that_fit(const SpmmQuery& query, const SparseTensorWgmmaConfig& confi
   SparseTensorWgmmaConfig one = config;
   one.stages = 1;
   const std::int64_t stage = shared_bytes(sparse_tensor::traits(query, launched_slices(config)), one);
-  const int of_block = multiprocessor_of(query.device, multiprocessor_of_sm_90).shared_bytes / config.min_blocks - reserved_shared_bytes;
-  return static_cast<int>(
-      std::clamp<std::int64_t>(std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) / stage, 2, most_stages));
+  const int of_block =
+      multiprocessor_of(query.device, multiprocessor_of_sm_90).shared_bytes / config.min_blocks - reserved_shared_bytes;
+  return static_cast<int>(std::clamp<std::int64_t>(
+      std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) / stage, 2, most_stages));
 }
 
-SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, int strip_passes, const Slicing& slicing, bool tensor_copies) {
+SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, int strip_passes, const Slicing& slicing,
+                                  bool tensor_copies) {
   SparseTensorWgmmaConfig config = {.warpgroups = shape.warpgroups,
                                     .tile_columns = shape.tile_columns,
                                     .strip_passes = strip_passes,
@@ -109,10 +113,13 @@ std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query) {
   std::vector<SparseTensorWgmmaConfig> list = {default_config(query)};
   for (const SparseTensorWgmmaConfig& candidate : admitted(query)) {
     if (list.size() == length) break;
-    // Measured with 137 configs of five problems: threads that copy B are 2 % faster than the copy engine at best, and up to 42 % slower.
+    // Measured with 137 configs of five problems: threads that copy B are 2 % faster than the copy engine at best, and
+    // up to 42 % slower.
     if (candidate.tensor_copies != list.front().tensor_copies) continue;
     // Slicings of the likely best tile would crowd out other tiles.
-    if (std::count_if(list.begin(), list.end(), [&](const SparseTensorWgmmaConfig& c) { return is_same_tile(c, candidate); }) >= few) continue;
+    if (std::count_if(list.begin(), list.end(),
+                      [&](const SparseTensorWgmmaConfig& c) { return is_same_tile(c, candidate); }) >= few)
+      continue;
     add_new(list, candidate);
     // The model is least sure of how tiles share what they read.
     SparseTensorWgmmaConfig other = candidate;

@@ -81,23 +81,26 @@ struct Binding {
 Launch multiply_launch(const SpmmQuery& query, const SparseVectorConfig& config, const TopologyPointers& topology) {
   const SparseVectorTraits t = traits(query);
   const Spmm& problem = query.problem;
-  codegen::KernelRequest request = {.family = "sparse_vector",
-                                    .header = "spmm/sparse_vector.h",
-                                    .expression = codegen::name_expression("sparse_vector", "SparseVectorTraits", t, "SparseVectorConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(t, config)};
-  const Binding binding = {.runs = topology.runs,
-                           .m = query.statistics.rows,
-                           .k = query.statistics.cols,
-                           .batch = problem.batch,
-                           .dense_layout = problem.dense_layout,
-                           .output_layout = problem.output_layout,
-                           .dense_leading = problem.dense_leading,
-                           .dense_stride = problem.dense_stride,
-                           .output_leading = problem.output_leading,
-                           .output_stride = problem.output_stride,
-                           .value_stride = packed_sets(query) > 1 ? run_value_bytes(topology.runs.groups, problem.element) : 0,
-                           .tile_rows = config.tile_rows,
-                           .in_workspace = packs_in_workspace(query)};
+  codegen::KernelRequest request = {
+      .family = "sparse_vector",
+      .header = "spmm/sparse_vector.h",
+      .expression = codegen::name_expression("sparse_vector", "SparseVectorTraits", t, "SparseVectorConfig", config)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(t, config)};
+  const Binding binding = {
+      .runs = topology.runs,
+      .m = query.statistics.rows,
+      .k = query.statistics.cols,
+      .batch = problem.batch,
+      .dense_layout = problem.dense_layout,
+      .output_layout = problem.output_layout,
+      .dense_leading = problem.dense_leading,
+      .dense_stride = problem.dense_stride,
+      .output_leading = problem.output_leading,
+      .output_stride = problem.output_stride,
+      .value_stride = packed_sets(query) > 1 ? run_value_bytes(topology.runs.groups, problem.element) : 0,
+      .tile_rows = config.tile_rows,
+      .in_workspace = packs_in_workspace(query)};
   return Launch::of<SpmmArguments, SparseVectorArgs>(std::move(request), shape, binding);
 }
 
@@ -107,7 +110,8 @@ Launch pack_launch(const SpmmQuery& query, const SparseVectorConfig& config, con
                          .structure = topology.runs,
                          .value_stride = query.value_stride(),
                          .sets = packed_sets(query)};
-  return pack_runs_launch<SpmmArguments>(what, [](const SpmmArguments& call) { return Packing{.values = call.values, .packed = call.workspace}; });
+  return pack_runs_launch<SpmmArguments>(
+      what, [](const SpmmArguments& call) { return Packing{.values = call.values, .packed = call.workspace}; });
 }
 
 }  // namespace
@@ -147,17 +151,25 @@ class SparseVector final : public FamilyOf<SpmmQuery, SparseVectorConfig> {
 
  protected:
   std::optional<std::string> declines(const SpmmQuery& query) const override { return sparse_vector::declines(query); }
-  SparseVectorConfig default_config(const SpmmQuery& query) const override { return sparse_vector::default_config(query); }
+  SparseVectorConfig default_config(const SpmmQuery& query) const override {
+    return sparse_vector::default_config(query);
+  }
   std::vector<SparseVectorConfig> space(const SpmmQuery& query) const override { return sparse_vector::space(query); }
-  std::vector<SparseVectorConfig> short_list(const SpmmQuery& query) const override { return sparse_vector::short_list(query); }
+  std::vector<SparseVectorConfig> short_list(const SpmmQuery& query) const override {
+    return sparse_vector::short_list(query);
+  }
   std::optional<std::string> forbidden(const SpmmQuery& query, const SparseVectorConfig& config) const override {
     return sparse_vector::forbidden(query, config);
   }
-  double predict_us(const SpmmQuery& query, const SparseVectorConfig& config) const override { return sparse_vector::predict_us(query, config); }
+  double predict_us(const SpmmQuery& query, const SparseVectorConfig& config) const override {
+    return sparse_vector::predict_us(query, config);
+  }
 
   TopologyNeeds needs(const SpmmQuery& query, const SparseVectorConfig& config) const override {
-    return {
-        .index = query.index, .transposed = query.problem.sparse_transposed, .run_gap_bits = config.gap_bits, .packing = packs_in_workspace(query)};
+    return {.index = query.index,
+            .transposed = query.problem.sparse_transposed,
+            .run_gap_bits = config.gap_bits,
+            .packing = packs_in_workspace(query)};
   }
   std::string packed_format(const SpmmQuery& query, const SparseVectorConfig& config) const override {
     return runs_format(config.gap_bits, query.problem.element);
@@ -166,7 +178,8 @@ class SparseVector final : public FamilyOf<SpmmQuery, SparseVectorConfig> {
     return sparse_vector::workspace_bytes(query, config);
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const SparseVectorConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const SpmmQuery& query, const SparseVectorConfig& config,
+                               const TopologyPointers& topology) const override {
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(sparse_vector::pack_launch(query, config, topology));
     list.push_back(sparse_vector::multiply_launch(query, config, topology));

@@ -17,7 +17,8 @@ namespace {
 
 double l2_bytes_per_us(const Machine& machine) { return 18.3e6 * machine.speed(); }
 
-/// Wavefronts of a warp's load of 32 random slots: the depth of the fullest bank for each part of the warp, summed over the parts.
+/// Wavefronts of a warp's load of 32 random slots: the depth of the fullest bank for each part of the warp, summed over
+/// the parts.
 double slot_wavefronts(int bytes) { return bytes <= 4 ? 3.5 : bytes == 8 ? 6.2 : 10.4; }
 
 /// Sizes as real numbers.
@@ -60,25 +61,29 @@ double predict_us(const SpmmQuery& query, const SparseVectorConfig& config) {
   const SparseVectorTraits t = traits(query);
   const double blocks = std::ceil(size.rows / config.tile_rows) * size.batch;
   const double waves = std::max(1.0, std::ceil(blocks / (machine.multiprocessors * config.min_blocks)));
-  const double busy = std::min(1.0, blocks / machine.multiprocessors);  // share of the multiprocessors that have a block
+  const double busy =
+      std::min(1.0, blocks / machine.multiprocessors);  // share of the multiprocessors that have a block
 
   const double runs = size.slots / run_slots();
-  const double memory =
-      read_us(runs * size.run_bytes * size.sets, machine) + (size.batch - size.sets) * runs * size.run_bytes / l2_bytes_per_us(machine);
+  const double memory = read_us(runs * size.run_bytes * size.sets, machine) +
+                        (size.batch - size.sets) * runs * size.run_bytes / l2_bytes_per_us(machine);
   const double warps_of_slots = size.slots * size.batch / 32;
   const double wavefronts = slot_wavefronts(slot_bytes(t, config)) + size.run_bytes / 128;
   const double l1 = warps_of_slots * wavefronts / machine.multiprocessors / busy / machine.cycles_per_us;
   const double steps = std::ceil(size.row_runs / config.lanes_per_row);
   const double lanes_busy = size.row_runs / (steps * config.lanes_per_row);
-  const double issue = warps_of_slots * slot_instructions(t, config) / lanes_busy / 4 / machine.multiprocessors / busy / machine.cycles_per_us;
+  const double issue = warps_of_slots * slot_instructions(t, config) / lanes_busy / 4 / machine.multiprocessors / busy /
+                       machine.cycles_per_us;
 
   constexpr double load_us = 0.75;  // until a run has arrived
   constexpr double turn_us = 0.12;  // a row's sums, its epilogue
   const double turns = std::ceil(static_cast<double>(config.tile_rows) / rows_together(config));
   const double run_us = run_slots() * slot_instructions(t, config) * 4 / machine.cycles_per_us / 2;
-  const double latency = waves * turns * (steps * ((config.load_ahead ? 0.5 : 1.0) * load_us + run_us) + turn_us * row_warps(config));
+  const double latency =
+      waves * turns * (steps * ((config.load_ahead ? 0.5 : 1.0) * load_us + run_us) + turn_us * row_warps(config));
 
-  const double staged_bytes = static_cast<double>(query.statistics.cols) * static_cast<double>(query.n.most) * size.element_bytes;
+  const double staged_bytes =
+      static_cast<double>(query.statistics.cols) * static_cast<double>(query.n.most) * size.element_bytes;
   constexpr double staging_us = 0.9;
   const double staging = waves * staging_us + blocks * staged_bytes / l2_bytes_per_us(machine);
   const double longest = std::max({memory, l1, issue, latency});
@@ -86,7 +91,8 @@ double predict_us(const SpmmQuery& query, const SparseVectorConfig& config) {
   constexpr double launch_us = 1.1;
   double us = launch_us + staging + longest + overlap_loss * (memory + l1 + issue + latency - longest);
   constexpr double next_launch_us = 1.2;
-  if (packs_in_workspace(query)) us += next_launch_us + size.slots * size.sets * (1 + 2 * size.element_bytes) / machine.memory_bytes_per_us;
+  if (packs_in_workspace(query))
+    us += next_launch_us + size.slots * size.sets * (1 + 2 * size.element_bytes) / machine.memory_bytes_per_us;
   return us;
 }
 

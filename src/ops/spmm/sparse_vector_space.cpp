@@ -23,14 +23,16 @@ constexpr std::array block_counts = {2, 3, 1, 4};  ///< per multiprocessor
 constexpr std::array wave_counts = {1, 2};
 
 int columns_for(const SpmmQuery& query) {
-  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n.most, 1, most_columns))));
+  return static_cast<int>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n.most, 1, most_columns))));
 }
 
 /// Rounds k so that few kernels serve many k: to powers of two if small, else to whole thousands.
 int dense_rows_for(const SpmmQuery& query) {
   constexpr std::int64_t step = 1024;
   const std::int64_t k = std::clamp<std::int64_t>(query.statistics.cols, 64, 1 << 17);
-  return static_cast<int>(k <= step ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(k))) : round_up(k, step));
+  return static_cast<int>(k <= step ? static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(k)))
+                                    : round_up(k, step));
 }
 
 /// Rows of a block with which blocks fill the device `waves` times.
@@ -78,7 +80,8 @@ std::vector<SparseVectorConfig> combinations(const SpmmQuery& query) {
             for (const int waves : wave_counts)
               for (const bool load_ahead : {false, true})
                 if (lanes_per_row <= threads)
-                  list.push_back(config_of(query, {gap_bits, wide_dense, threads, lanes_per_row, min_blocks, waves, load_ahead}));
+                  list.push_back(
+                      config_of(query, {gap_bits, wide_dense, threads, lanes_per_row, min_blocks, waves, load_ahead}));
     }
   return list;
 }
@@ -101,7 +104,13 @@ std::vector<Ranked> ranked(const SpmmQuery& query) {
 }  // namespace
 
 SparseVectorConfig smallest_config(const SpmmQuery& query) {
-  return config_of(query, {.gap_bits = 8, .wide_dense = true, .threads = 256, .lanes_per_row = 8, .min_blocks = 1, .waves = 1, .load_ahead = false});
+  return config_of(query, {.gap_bits = 8,
+                           .wide_dense = true,
+                           .threads = 256,
+                           .lanes_per_row = 8,
+                           .min_blocks = 1,
+                           .waves = 1,
+                           .load_ahead = false});
 }
 
 SparseVectorConfig default_config(const SpmmQuery& query) {

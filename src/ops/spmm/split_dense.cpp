@@ -21,7 +21,8 @@ constexpr std::int64_t part_alignment_bytes = 256;
 /// Columns covered by tiles of B, over the whole batch and every k block.
 std::int64_t covered_columns(const SpmmQuery& query, int tile_columns) {
   const std::int64_t columns = round_up(query.n.most, tile_columns);
-  return checked_multiply(checked_multiply(packed_k_blocks(query.statistics.cols), query.problem.batch, "tiles of B"), columns, "tiles of B");
+  return checked_multiply(checked_multiply(packed_k_blocks(query.statistics.cols), query.problem.batch, "tiles of B"),
+                          columns, "tiles of B");
 }
 
 struct Binding {
@@ -56,8 +57,10 @@ struct Binding {
 
 std::optional<std::string> split_dense_declined(const SpmmQuery& query, const SplitDense& what) {
   const std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
-  if (ceil_div(query.n.most, what.tile_columns) > most_blocks_on_x) return "the grid's x holds fewer tiles than B has columns of them";
-  if (packed_k_blocks(query.statistics.cols) > most_rows / query.problem.batch) return "B has more tiles below one another than 32 bits number";
+  if (ceil_div(query.n.most, what.tile_columns) > most_blocks_on_x)
+    return "the grid's x holds fewer tiles than B has columns of them";
+  if (packed_k_blocks(query.statistics.cols) > most_rows / query.problem.batch)
+    return "B has more tiles below one another than 32 bits number";
   return std::nullopt;
 }
 
@@ -68,7 +71,8 @@ std::int64_t split_tiles_bytes(const SpmmQuery& query, PackedMode mode, int tile
 
 std::int64_t split_scales_bytes(const SpmmQuery& query, PackedMode mode, int tile_columns) {
   if (!packed_scales_rows(mode)) return 0;
-  return round_up(checked_multiply(covered_columns(query, tile_columns), sizeof(float), "bytes of B's scales"), part_alignment_bytes);
+  return round_up(checked_multiply(covered_columns(query, tile_columns), sizeof(float), "bytes of B's scales"),
+                  part_alignment_bytes);
 }
 
 Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
@@ -79,11 +83,14 @@ Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
                                    .alignment = dense_alignment(query),
                                    .batched = problem.batch > 1,
                                    .marked = what.certify && packed_scales_rows(what.mode)};
-  const SplitDenseConfig config = {.tile_columns = what.tile_columns, .scale_blocks = what.scale_blocks, .threads = 256 * what.scale_blocks};
-  codegen::KernelRequest request = {.family = "split_dense",
-                                    .header = "spmm/split_dense.h",
-                                    .expression = codegen::name_expression("split_dense", "SplitDenseTraits", traits, "SplitDenseConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(traits, config)};
+  const SplitDenseConfig config = {
+      .tile_columns = what.tile_columns, .scale_blocks = what.scale_blocks, .threads = 256 * what.scale_blocks};
+  codegen::KernelRequest request = {
+      .family = "split_dense",
+      .header = "spmm/split_dense.h",
+      .expression = codegen::name_expression("split_dense", "SplitDenseTraits", traits, "SplitDenseConfig", config)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(traits, config)};
   const Binding binding = {.k = query.statistics.cols,
                            .batch = problem.batch,
                            .layout = problem.dense_layout,
@@ -93,8 +100,8 @@ Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
                            .scales_offset_bytes = what.scales_offset_bytes,
                            .tile_columns = what.tile_columns,
                            .scale_blocks = what.scale_blocks};
-  const std::int64_t blocks =
-      ceil_div(query.n.most, what.tile_columns) * ceil_div(packed_k_blocks(query.statistics.cols), what.scale_blocks) * problem.batch;
+  const std::int64_t blocks = ceil_div(query.n.most, what.tile_columns) *
+                              ceil_div(packed_k_blocks(query.statistics.cols), what.scale_blocks) * problem.batch;
   return Launch::of<SpmmArguments, SplitDenseArgs>(std::move(request), shape, binding).spread(query.device, blocks);
 }
 

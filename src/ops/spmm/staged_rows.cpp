@@ -28,7 +28,8 @@ std::int64_t partial_leading(std::int64_t n) { return round_up(n, 4); }
 std::int64_t partial_bytes(const SpmmQuery& query, const StagedRowsConfig& config) {
   if (config.k_split == 1) return 0;
   constexpr const char* what = "the bytes of the sums of slices";
-  const std::int64_t rows = checked_multiply(checked_multiply(query.statistics.rows, config.k_split, what), query.problem.batch, what);
+  const std::int64_t rows =
+      checked_multiply(checked_multiply(query.statistics.rows, config.k_split, what), query.problem.batch, what);
   return checked_multiply(checked_multiply(rows, partial_leading(query.n.most), what), sizeof(float), what);
 }
 
@@ -92,10 +93,12 @@ StagedRowsTraits multiply_traits(const StagedRowsTraits& whole, const StagedRows
 
 Launch multiply_launch(const SpmmQuery& query, const StagedRowsConfig& config, const TopologyPointers& topology) {
   const StagedRowsTraits t = multiply_traits(traits(query), config);
-  codegen::KernelRequest request = {.family = "staged_rows",
-                                    .header = "spmm/staged_rows.h",
-                                    .expression = codegen::name_expression("staged_rows", "StagedRowsTraits", t, "StagedRowsConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
+  codegen::KernelRequest request = {
+      .family = "staged_rows",
+      .header = "spmm/staged_rows.h",
+      .expression = codegen::name_expression("staged_rows", "StagedRowsTraits", t, "StagedRowsConfig", config)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   return Launch::of<SpmmArguments, StagedRowsArgs>(std::move(request), shape, binding_of(query, config, topology));
 }
 
@@ -104,7 +107,8 @@ Launch sum_launch(const SpmmQuery& query, const StagedRowsConfig& config, const 
   codegen::KernelRequest request = {
       .family = "staged_rows",
       .header = "spmm/staged_rows_sum.h",
-      .expression = codegen::name_expression("staged_rows_sum", "StagedRowsTraits", output_traits(traits(query)), "StagedRowsSumConfig", sum)};
+      .expression = codegen::name_expression("staged_rows_sum", "StagedRowsTraits", output_traits(traits(query)),
+                                             "StagedRowsSumConfig", sum)};
   const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(sum))}, .shared_bytes = 0};
   Binding binding = binding_of(query, config, topology);
   binding.row_blocks = ceil_div(query.statistics.rows, sum.rows);
@@ -115,7 +119,8 @@ Launch sum_launch(const SpmmQuery& query, const StagedRowsConfig& config, const 
 
 }  // namespace
 
-/// Fields that the kernel ignores keep their defaults: offsets into B are those of a panel, and values are loaded one by one.
+/// Fields that the kernel ignores keep their defaults: offsets into B are those of a panel, and values are loaded one
+/// by one.
 StagedRowsTraits traits(const SpmmQuery& query) {
   const StagedRowsTraits plain;
   StagedRowsTraits t = csr_product::traits(query);
@@ -124,9 +129,13 @@ StagedRowsTraits traits(const SpmmQuery& query) {
   return t;
 }
 
-std::int64_t panels(const SpmmQuery& query, const StagedRowsConfig& config) { return panel_count(query.statistics.cols, config.panel_rows); }
+std::int64_t panels(const SpmmQuery& query, const StagedRowsConfig& config) {
+  return panel_count(query.statistics.cols, config.panel_rows);
+}
 
-std::int64_t slice_panels(const SpmmQuery& query, const StagedRowsConfig& config) { return ceil_div(panels(query, config), config.k_split); }
+std::int64_t slice_panels(const SpmmQuery& query, const StagedRowsConfig& config) {
+  return ceil_div(panels(query, config), config.k_split);
+}
 
 std::int64_t row_blocks(const SpmmQuery& query, const StagedRowsConfig& config) {
   return ceil_div(query.statistics.rows, tile_rows(config)) * config.k_split;
@@ -134,7 +143,8 @@ std::int64_t row_blocks(const SpmmQuery& query, const StagedRowsConfig& config) 
 
 StagedRowsSumConfig sum_config(const SpmmQuery& query, const StagedRowsConfig& config) {
   constexpr int block_threads = 128;
-  const int lanes = std::min(32, std::max(1, csr_product::rounded_columns(query, 32 * config.dense_vector) / config.dense_vector));
+  const int lanes =
+      std::min(32, std::max(1, csr_product::rounded_columns(query, 32 * config.dense_vector) / config.dense_vector));
   return {.rows = block_threads / lanes,
           .tile_columns = lanes * config.dense_vector,
           .threads_per_row = lanes,
@@ -158,21 +168,30 @@ class StagedRows final : public FamilyOf<SpmmQuery, StagedRowsConfig> {
   }
   StagedRowsConfig default_config(const SpmmQuery& query) const override { return staged_rows::default_config(query); }
   std::vector<StagedRowsConfig> space(const SpmmQuery& query) const override { return staged_rows::space(query); }
-  std::vector<StagedRowsConfig> short_list(const SpmmQuery& query) const override { return staged_rows::short_list(query); }
+  std::vector<StagedRowsConfig> short_list(const SpmmQuery& query) const override {
+    return staged_rows::short_list(query);
+  }
   std::optional<std::string> forbidden(const SpmmQuery& query, const StagedRowsConfig& config) const override {
     return staged_rows::forbidden(query, config);
   }
-  double predict_us(const SpmmQuery& query, const StagedRowsConfig& config) const override { return staged_rows::predict_us(query, config); }
+  double predict_us(const SpmmQuery& query, const StagedRowsConfig& config) const override {
+    return staged_rows::predict_us(query, config);
+  }
 
   TopologyNeeds needs(const SpmmQuery& query, const StagedRowsConfig& config) const override {
-    return {.index = query.index, .transposed = query.problem.sparse_transposed, .row_order = config.row_swizzle, .panel_rows = config.panel_rows};
+    return {.index = query.index,
+            .transposed = query.problem.sparse_transposed,
+            .row_order = config.row_swizzle,
+            .panel_rows = config.panel_rows};
   }
 
   std::int64_t workspace_bytes(const SpmmQuery& query, const StagedRowsConfig& config) const override {
-    return csr_product::prepared_operands(query, csr_product::preparation_of(config)).bytes + staged_rows::partial_bytes(query, config);
+    return csr_product::prepared_operands(query, csr_product::preparation_of(config)).bytes +
+           staged_rows::partial_bytes(query, config);
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const StagedRowsConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const SpmmQuery& query, const StagedRowsConfig& config,
+                               const TopologyPointers& topology) const override {
     std::vector<Launch> list = csr_product::preparing_launches(query, csr_product::preparation_of(config), topology);
     list.push_back(staged_rows::multiply_launch(query, config, topology));
     if (config.k_split > 1) list.push_back(staged_rows::sum_launch(query, config, topology));

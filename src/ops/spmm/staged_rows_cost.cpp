@@ -1,6 +1,7 @@
-// The cost model of staged_rows, for ranking only: shared memory and issue cycles of an SM for its blocks, their waits from
-// panel to panel, and the launches around. The terms add up, since the warps of a block wait together and so hide little of
-// one another. Constants were fitted to 5400 trials of 450 problems on H200s; other devices scale by SMs and clock.
+// The cost model of staged_rows, for ranking only: shared memory and issue cycles of an SM for its blocks, their waits
+// from panel to panel, and the launches around. The terms add up, since the warps of a block wait together and so hide
+// little of one another. Constants were fitted to 5400 trials of 450 problems on H200s; other devices scale by SMs and
+// clock.
 #include <algorithm>
 #include <cmath>
 
@@ -32,13 +33,15 @@ double work_cycles(const SpmmQuery& query, const csr_product::Sizes& size, const
   constexpr double schedulers = 4;
   const double row_bytes = c.tile_columns * size.element_bytes;
   const auto block_panels = static_cast<double>(slice_panels(query, c));
-  const double row_tiles = std::ceil(size.m / static_cast<double>(query.problem.batch) / tile_rows(c)) * static_cast<double>(query.problem.batch);
+  const double row_tiles = std::ceil(size.m / static_cast<double>(query.problem.batch) / tile_rows(c)) *
+                           static_cast<double>(query.problem.batch);
   const double entries = size.nonzeros / row_tiles / c.k_split;
   const double rounds = block_panels * c.warps * c.rows_per_lane * step_rounds(query, size, c);
   const double abreast = rows_abreast(c);
   const double lane_values = static_cast<double>(c.tile_columns) / c.threads_per_row;
   const double copies = block_panels * c.panel_rows * row_bytes;
-  // An entry is loaded, stored to shared memory and read by its row's lanes, two entries at a time and rows abreast in parallel.
+  // An entry is loaded, stored to shared memory and read by its row's lanes, two entries at a time and rows abreast in
+  // parallel.
   constexpr double staging = 0.5;
   // For each warp: looking up segments, staging, and the final batches of 4, 2 and 1 entries, which run if
   // any row abreast needs them.
@@ -47,8 +50,10 @@ double work_cycles(const SpmmQuery& query, const csr_product::Sizes& size, const
   const double loads = lane_values / c.dense_vector;
   const double entry_instructions = (lane_values + conversions + loads + 1.75) / abreast;
   const double copy_instructions = copies / (32 * c.dense_vector * size.element_bytes) * 4;
-  const double shared_cycles = entries * (row_bytes / wavefront_bytes + 0.5 / abreast + staging) + copies / wavefront_bytes;
-  const double issue_cycles = (entries * entry_instructions + rounds * round_instructions + copy_instructions) / schedulers;
+  const double shared_cycles =
+      entries * (row_bytes / wavefront_bytes + 0.5 / abreast + staging) + copies / wavefront_bytes;
+  const double issue_cycles =
+      (entries * entry_instructions + rounds * round_instructions + copy_instructions) / schedulers;
   return std::max(shared_cycles, issue_cycles);
 }
 
@@ -58,7 +63,8 @@ double wait_cycles(const SpmmQuery& query, const csr_product::Sizes& size, const
   constexpr double panel_cycles = 1480;  // copies that arrive, the barrier, the first entries from L2
   constexpr double round_cycles = 205;   // entries through shared memory, then the rows of B they multiply
   constexpr double entry_cycles = 20;    // of a row that continues after the others
-  const double longest = std::max(0.0, size.longest_row / static_cast<double>(panels(query, c)) - panel_entries(query, size, c));
+  const double longest =
+      std::max(0.0, size.longest_row / static_cast<double>(panels(query, c)) - panel_entries(query, size, c));
   return static_cast<double>(slice_panels(query, c)) *
          (panel_cycles + c.rows_per_lane * step_rounds(query, size, c) * round_cycles + longest * entry_cycles);
 }
@@ -85,11 +91,11 @@ double predict_us(const SpmmQuery& query, const StagedRowsConfig& config) {
   const double waves = std::ceil(rounds / std::min(resident_blocks(query, config), config.min_blocks));
   const int warp_rows = csr_product::keeps_rows_together(query, config.row_swizzle) ? rows_abreast(config) : 1;
   constexpr double of_bands = 2;  // a few panels contain nearly all of a row's entries
-  const double cycles =
-      of_uneven_mask(query.statistics, of_bands) * (rounds * work_cycles(query, size, config) + waves * wait_cycles(query, size, config));
+  const double cycles = of_uneven_mask(query.statistics, of_bands) *
+                        (rounds * work_cycles(query, size, config) + waves * wait_cycles(query, size, config));
   return launch_us + cycles / machine.cycles_per_us + csr_product::output_us(query, size, machine) +
-         csr_product::scattered_output_us(query, size, warp_rows, machine) + csr_product::preparation_us(query, size, config, machine) +
-         sum_us(size, config, machine);
+         csr_product::scattered_output_us(query, size, warp_rows, machine) +
+         csr_product::preparation_us(query, size, config, machine) + sum_us(size, config, machine);
 }
 
 }  // namespace vostok::ops::staged_rows

@@ -24,11 +24,14 @@ std::int64_t slow_tiles(const Case& c) {
   return std::max(multiplied, added) * c.query.problem.batch;
 }
 
-/// Lower bound on the registers for sums, a batch of loads and the entries in flight; addresses and counters need some more.
+/// Lower bound on the registers for sums, a batch of loads and the entries in flight; addresses and counters need some
+/// more.
 std::int64_t registers_of(const Case& c) {
-  const std::int64_t sums = csr_product::lane_values(c.config) * (c.config.rows_per_lane + (c.traits.blocked_sum ? 1 : 0));
-  const std::int64_t entry =
-      csr_product::lane_values(c.config) / c.config.dense_vector * ceil_div(std::int64_t{c.config.dense_vector} * size_of(c.traits.element), 4) + 2;
+  const std::int64_t sums =
+      csr_product::lane_values(c.config) * (c.config.rows_per_lane + (c.traits.blocked_sum ? 1 : 0));
+  const std::int64_t entry = csr_product::lane_values(c.config) / c.config.dense_vector *
+                                 ceil_div(std::int64_t{c.config.dense_vector} * size_of(c.traits.element), 4) +
+                             2;
   const std::int64_t staged = 2 * ceil_div(c.config.tile_nonzeros, c.config.threads_per_row);
   constexpr std::int64_t addresses = 24;
   return sums + entry * c.config.loads_in_flight + staged + addresses;
@@ -40,9 +43,14 @@ constexpr std::array size_rules = {
     Rule{"a slice has at least one panel: k_split is at most the number of panels",
          [](const Case& c) { return c.config.k_split > std::max<std::int64_t>(panels(c.query, c.config), 1); }},
     Rule{"the grid holds fewer tiles than the batch has",
-         [](const Case& c) { return slow_tiles(c) > most_blocks_on_y * most_blocks_on_y || row_blocks(c.query, c.config) > most_blocks_on_x; }},
+         [](const Case& c) {
+           return slow_tiles(c) > most_blocks_on_y * most_blocks_on_y ||
+                  row_blocks(c.query, c.config) > most_blocks_on_x;
+         }},
     Rule{"the panels and staged entries do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_any); }},
+         [](const Case& c) {
+           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_any);
+         }},
     Rule{"the sums and loads in flight do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_of(c) > csr_product::register_limit(c); }},
 };
@@ -58,7 +66,8 @@ std::optional<std::string> declines(const SpmmQuery& query) {
 
 std::optional<std::string> forbidden(const SpmmQuery& query, const StagedRowsConfig& config) {
   const Case c{query, traits(query), config};
-  if (const char* const reason = reason_against(c, csr_product::resource_rules<StagedRowsConfig>, size_rules)) return reason;
+  if (const char* const reason = reason_against(c, csr_product::resource_rules<StagedRowsConfig>, size_rules))
+    return reason;
   return panels_declined(query.statistics, config.panel_rows);
 }
 

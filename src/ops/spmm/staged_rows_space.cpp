@@ -39,7 +39,8 @@ struct Rows {
   int rows_per_lane;
 };
 
-constexpr std::array row_tables = {Rows{16, 8}, Rows{16, 4}, Rows{16, 2}, Rows{8, 8}, Rows{8, 4}, Rows{8, 2}, Rows{4, 4}};
+constexpr std::array row_tables = {Rows{16, 8}, Rows{16, 4}, Rows{16, 2}, Rows{8, 8},
+                                   Rows{8, 4},  Rows{8, 2},  Rows{4, 4}};
 
 struct Steps {
   int entries_per_lane;
@@ -63,10 +64,12 @@ struct Choice {
 
 /// The short list. The last ones fit the smallest shared memory that a GPU has.
 constexpr std::array choices = {
-    Choice{{16, 1}, {256, 3}, {16, 8}, {2, 8}, 1}, Choice{{16, 1}, {256, 3}, {16, 4}, {2, 8}, 1}, Choice{{16, 1}, {256, 3}, {16, 2}, {2, 8}, 1},
-    Choice{{16, 1}, {128, 3}, {8, 4}, {2, 8}, 1},  Choice{{16, 1}, {128, 2}, {8, 2}, {2, 8}, 1},  Choice{{16, 2}, {128, 3}, {16, 4}, {2, 4}, 1},
-    Choice{{16, 1}, {128, 3}, {8, 4}, {2, 8}, 2},  Choice{{16, 1}, {128, 2}, {8, 2}, {2, 8}, 4},  Choice{{16, 1}, {128, 2}, {16, 4}, {2, 8}, 1},
-    Choice{{8, 1}, {512, 3}, {16, 4}, {2, 8}, 1},  Choice{{8, 1}, {512, 2}, {16, 2}, {4, 8}, 1},  Choice{{16, 1}, {64, 2}, {8, 4}, {2, 8}, 1},
+    Choice{{16, 1}, {256, 3}, {16, 8}, {2, 8}, 1}, Choice{{16, 1}, {256, 3}, {16, 4}, {2, 8}, 1},
+    Choice{{16, 1}, {256, 3}, {16, 2}, {2, 8}, 1}, Choice{{16, 1}, {128, 3}, {8, 4}, {2, 8}, 1},
+    Choice{{16, 1}, {128, 2}, {8, 2}, {2, 8}, 1},  Choice{{16, 2}, {128, 3}, {16, 4}, {2, 4}, 1},
+    Choice{{16, 1}, {128, 3}, {8, 4}, {2, 8}, 2},  Choice{{16, 1}, {128, 2}, {8, 2}, {2, 8}, 4},
+    Choice{{16, 1}, {128, 2}, {16, 4}, {2, 8}, 1}, Choice{{8, 1}, {512, 3}, {16, 4}, {2, 8}, 1},
+    Choice{{8, 1}, {512, 2}, {16, 2}, {4, 8}, 1},  Choice{{16, 1}, {64, 2}, {8, 4}, {2, 8}, 1},
     Choice{{16, 1}, {64, 2}, {4, 4}, {2, 4}, 1},
 };
 
@@ -76,7 +79,8 @@ std::vector<Preparation> preparations(const SpmmQuery& query) {
   const bool column_major = query.problem.dense_layout == Layout::column_major;
   if (!query.problem.sparse_transposed) return {{.prepare_dense = column_major, .pack_values = false}};
   const bool packs_first = query.n.most > tile_columns;
-  return {{.prepare_dense = column_major, .pack_values = packs_first}, {.prepare_dense = column_major, .pack_values = !packs_first}};
+  return {{.prepare_dense = column_major, .pack_values = packs_first},
+          {.prepare_dense = column_major, .pack_values = !packs_first}};
 }
 
 /// For a narrow n: fewer columns first, then fewer lanes.
@@ -85,7 +89,8 @@ void fit_columns(const SpmmQuery& query, StagedRowsConfig& config, const Shape& 
   int parts = std::max(1, lane_values / config.dense_vector);
   config.threads_per_row = shape.threads_per_row;
   const auto too_wide = [&] {
-    return std::int64_t{config.threads_per_row} * config.dense_vector * parts >= 2 * std::max<std::int64_t>(query.n.most, 1);
+    return std::int64_t{config.threads_per_row} * config.dense_vector * parts >=
+           2 * std::max<std::int64_t>(query.n.most, 1);
   };
   while (parts > 1 && too_wide()) parts /= 2;
   while (config.threads_per_row > 1 && too_wide()) config.threads_per_row /= 2;
@@ -133,11 +138,13 @@ bool shares_panels(const SpmmQuery& query) {
   constexpr double usual_rows = 128;
   const TopologyStatistics& s = query.statistics;
   const double density = s.mean_row / static_cast<double>(std::max<std::int64_t>(s.cols, 1));
-  return s.cols >= least_k && s.rows >= least_rows && query.n.most >= least_columns && density * usual_rows >= least_sharing;
+  return s.cols >= least_k && s.rows >= least_rows && query.n.most >= least_columns &&
+         density * usual_rows >= least_sharing;
 }
 
 int resident_blocks(const SpmmQuery& query, const StagedRowsConfig& config) {
-  constexpr Multiprocessor usual{.shared_bytes = least_multiprocessor_of_sm_80.shared_bytes, .threads = least_multiprocessor.threads};
+  constexpr Multiprocessor usual{.shared_bytes = least_multiprocessor_of_sm_80.shared_bytes,
+                                 .threads = least_multiprocessor.threads};
   const Multiprocessor multiprocessor = multiprocessor_of(query.device, usual);
   const int by_memory = multiprocessor.shared_bytes / (shared_bytes(traits(query), config) + reserved_shared_bytes);
   return std::max(1, std::min(by_memory, multiprocessor.threads / threads(config)));
@@ -153,7 +160,8 @@ std::vector<StagedRowsConfig> space(const SpmmQuery& query) {
     for (const Panels& panels : panel_tables)
       for (const Rows& rows : row_tables)
         for (const Steps& steps : step_tables)
-          for (const int k_split : slices) add_new(list, chosen(query, all.front(), {shape, panels, rows, steps, k_split}));
+          for (const int k_split : slices)
+            add_new(list, chosen(query, all.front(), {shape, panels, rows, steps, k_split}));
   for (const Preparation& other : std::span(all).subspan(1)) add_new(list, default_of(query, other));
   return list;
 }

@@ -21,7 +21,9 @@ namespace {
 static_assert(codegen::lists_every_field<UnpackMmaTraits>(), "fields(UnpackMmaTraits) must name every member");
 static_assert(codegen::lists_every_field<UnpackMmaConfig>(), "fields(UnpackMmaConfig) must name every member");
 
-StripKind strip_kind(const UnpackMmaConfig& config) { return {.mode = config.mode, .marked = certifies_splits(config)}; }
+StripKind strip_kind(const UnpackMmaConfig& config) {
+  return {.mode = config.mode, .marked = certifies_splits(config)};
+}
 
 /// Columns of the tiles that B is prepared in.
 constexpr int prepared_columns = 64;
@@ -128,22 +130,27 @@ Binding binding_of(const SpmmQuery& query, const UnpackMmaConfig& config, const 
 }
 
 SumsAgain sums_again(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
-  return {
-      .certify = config.certify, .kind = strips_kind(stage_traits(query), config), .packed = packed_operand(query, strip_kind(config), topology, 0)};
+  return {.certify = config.certify,
+          .kind = strips_kind(stage_traits(query), config),
+          .packed = packed_operand(query, strip_kind(config), topology, 0)};
 }
 
 Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
   const UnpackMmaTraits t = traits(query, config);
-  codegen::KernelRequest request = {.family = "unpack_mma",
-                                    .header = "spmm/unpack_mma.h",
-                                    .expression = codegen::name_expression("unpack_mma", "UnpackMmaTraits", t, "UnpackMmaConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
+  codegen::KernelRequest request = {
+      .family = "unpack_mma",
+      .header = "spmm/unpack_mma.h",
+      .expression = codegen::name_expression("unpack_mma", "UnpackMmaTraits", t, "UnpackMmaConfig", config)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   return Launch::of<SpmmArguments, UnpackMmaArgs>(std::move(request), shape, binding_of(query, config, topology));
 }
 
 }  // namespace
 
-UnpackMmaTraits stage_traits(const SpmmQuery& query) { return {.element = query.problem.element, .dense_layout = query.problem.dense_layout}; }
+UnpackMmaTraits stage_traits(const SpmmQuery& query) {
+  return {.element = query.problem.element, .dense_layout = query.problem.dense_layout};
+}
 
 UnpackMmaTraits traits(const SpmmQuery& query, const UnpackMmaConfig& config) {
   UnpackMmaTraits t = stage_traits(query);
@@ -156,9 +163,13 @@ UnpackMmaTraits traits(const SpmmQuery& query, const UnpackMmaConfig& config) {
 
 std::int64_t k_blocks(const SpmmQuery& query) { return packed_k_blocks(query.statistics.cols); }
 
-std::int64_t slice_blocks(const SpmmQuery& query, const UnpackMmaConfig& config) { return ceil_div(k_blocks(query), config.k_split); }
+std::int64_t slice_blocks(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  return ceil_div(k_blocks(query), config.k_split);
+}
 
-std::int64_t partial_bytes(const SpmmQuery& query, const UnpackMmaConfig& config) { return partial_sums_bytes(query, sliced(config, 0)); }
+std::int64_t partial_bytes(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  return partial_sums_bytes(query, sliced(config, 0));
+}
 
 }  // namespace unpack_mma
 
@@ -171,19 +182,27 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
 
  protected:
   std::optional<std::string> declines(const SpmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture())) return "mma.sync of 16 x 8 x 16 and cp.async came with sm_80";
+    if (query.device != nullptr && !runs_on(query.device->architecture()))
+      return "mma.sync of 16 x 8 x 16 and cp.async came with sm_80";
     return unpack_mma::declines(query);
   }
   UnpackMmaConfig default_config(const SpmmQuery& query) const override { return unpack_mma::default_config(query); }
   std::vector<UnpackMmaConfig> space(const SpmmQuery& query) const override { return unpack_mma::space(query); }
-  std::vector<UnpackMmaConfig> short_list(const SpmmQuery& query) const override { return unpack_mma::short_list(query); }
+  std::vector<UnpackMmaConfig> short_list(const SpmmQuery& query) const override {
+    return unpack_mma::short_list(query);
+  }
   std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
     return unpack_mma::forbidden(query, config);
   }
-  double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) const override { return unpack_mma::predict_us(query, config); }
+  double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
+    return unpack_mma::predict_us(query, config);
+  }
 
   TopologyNeeds needs(const SpmmQuery& query, const UnpackMmaConfig&) const override {
-    return {.index = query.index, .transposed = query.problem.sparse_transposed, .packed_strips = true, .packing = packs_in_workspace(query)};
+    return {.index = query.index,
+            .transposed = query.problem.sparse_transposed,
+            .packed_strips = true,
+            .packing = packs_in_workspace(query)};
   }
   std::string packed_format(const SpmmQuery&, const UnpackMmaConfig& config) const override {
     return ops::packed_format(unpack_mma::strip_kind(config));
@@ -193,10 +212,12 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
     return unpack_mma::workspace_layout(query, config).bytes;
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const SpmmQuery& query, const UnpackMmaConfig& config,
+                               const TopologyPointers& topology) const override {
     const unpack_mma::WorkspaceLayout workspace = unpack_mma::workspace_layout(query, config);
     std::vector<Launch> list;
-    if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, unpack_mma::strip_kind(config), topology, 0));
+    if (packs_in_workspace(query))
+      list.push_back(pack_strips_launch(query, unpack_mma::strip_kind(config), topology, 0));
     if (config.prepare_dense)
       list.push_back(split_dense_launch(query, {.mode = config.mode,
                                                 .tile_columns = unpack_mma::prepared_columns,
@@ -205,8 +226,8 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
                                                 .certify = config.certify}));
     list.push_back(unpack_mma::multiply_launch(query, config, topology));
     if (config.k_split > 1)
-      list.push_back(
-          unpack_sum_launch(query, unpack_mma::sliced(config, workspace.partial_offset_bytes), unpack_mma::sums_again(query, config, topology)));
+      list.push_back(unpack_sum_launch(query, unpack_mma::sliced(config, workspace.partial_offset_bytes),
+                                       unpack_mma::sums_again(query, config, topology)));
     return list;
   }
 };

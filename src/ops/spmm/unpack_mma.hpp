@@ -43,10 +43,12 @@ bool admits(const SpmmQuery& query, const UnpackMmaConfig& config);
 /// Resident blocks of this config on an SM, by shared memory, threads and an estimate of the registers.
 int resident_blocks(const SpmmQuery& query, const UnpackMmaConfig& config);
 
-/// Pairs per strip at the query's density, with a margin for the spread of sums over this many strips; a multiple of 16.
+/// Pairs per strip at the query's density, with a margin for the spread of sums over this many strips; a multiple
+/// of 16.
 int usual_strip_pairs(const SpmmQuery& query, int strips = 1);
 
-/// A tile for n, as many stages as fit beside each other on an SM, and slices of k if tiles are too few (unpack_mma_space.cpp).
+/// A tile for n, as many stages as fit beside each other on an SM, and slices of k if tiles are too few
+/// (unpack_mma_space.cpp).
 UnpackMmaConfig default_config(const SpmmQuery& query);
 /// The config with the smallest demands on the device.
 UnpackMmaConfig smallest_config(const SpmmQuery& query);

@@ -1,6 +1,7 @@
-// The cost model of unpack_mma: what a k block takes of the issue slots, the tensor cores and shared memory of a multiprocessor, the
-// memory that all read, and the launches. Constants began as counts of instructions and an H200's rates and were then fitted to what 168 problems
-// took there (bench/notes/cost_models.md#unpack_mma). It ranks, nothing more.
+// The cost model of unpack_mma: what a k block takes of the issue slots, the tensor cores and shared memory of a
+// multiprocessor, the memory that all read, and the launches. Constants began as counts of instructions and an H200's
+// rates and were then fitted to what 168 problems took there (bench/notes/cost_models.md#unpack_mma). It ranks, nothing
+// more.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -97,11 +98,13 @@ double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfi
   const double packed = size.strips * size.strip_bytes * overflow;
   const double dense = size.k * size.n * size_of(query.problem.element) * size.batch;
   const double output = size.m * size.n * size.output_bytes * size.batch;
-  // Effective bytes of memory traffic for an element of C, f32 or 16 bits: fragments are stored in pieces of eight columns.
+  // Effective bytes of memory traffic for an element of C, f32 or 16 bits: fragments are stored in pieces of eight
+  // columns.
   constexpr double stored_element_bytes = 8.8;
   const double stored = size.m * size.n * stored_element_bytes * size.batch;
   const double streaming = teams(c) == 1 ? 1.3 : 1;  // measured: strips come at three quarters of the memory bandwidth
-  // Strips that do not fit L2 are read again for the next tile of columns, except what is still there: measured, 0.7 of them.
+  // Strips that do not fit L2 are read again for the next tile of columns, except what is still there: measured, 0.7 of
+  // them.
   constexpr double read_again = 0.7;
   const double readings = packed > cached_bytes ? 1 + read_again * (column_tiles - 1) : 1;
   const double from_memory = (streaming * (packed * readings * sets + dense) + stored) / machine.memory_bytes_per_us;
@@ -115,8 +118,10 @@ double other_launches_us(const SpmmQuery& query, const Sizes& size, const Unpack
   if (packs_in_workspace(query)) us += next_launch_us + packing_us(query, c.mode, false);
   const double prepared_bytes = size.batch * size.k * size.n * 8;
   if (c.prepare_dense)
-    us += next_launch_us + prepared_bytes / (prepared_bytes < cached_bytes ? l2_bytes_per_us(machine) : machine.memory_bytes_per_us);
-  if (c.k_split > 1) us += next_launch_us + 2.0 * static_cast<double>(partial_bytes(query, c)) / l2_bytes_per_us(machine);
+    us += next_launch_us +
+          prepared_bytes / (prepared_bytes < cached_bytes ? l2_bytes_per_us(machine) : machine.memory_bytes_per_us);
+  if (c.k_split > 1)
+    us += next_launch_us + 2.0 * static_cast<double>(partial_bytes(query, c)) / l2_bytes_per_us(machine);
   return us;
 }
 
@@ -125,7 +130,8 @@ double other_launches_us(const SpmmQuery& query, const Sizes& size, const Unpack
 double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) {
   const Machine machine = machine_of(query);
   const Sizes size = sizes_of(query, config);
-  const double blocks = std::ceil(size.m / tile_rows(config)) * std::ceil(size.n / tile_columns(config)) * config.k_split * size.batch;
+  const double blocks =
+      std::ceil(size.m / tile_rows(config)) * std::ceil(size.n / tile_columns(config)) * config.k_split * size.batch;
   const double resident = machine.multiprocessors * config.min_blocks;
   const double waves = std::max(1.0, std::ceil(blocks / resident));
   const double steps = std::ceil(static_cast<double>(slice_blocks(query, config)) / teams(config));
@@ -135,7 +141,8 @@ double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) {
   constexpr double exposed = 0.56;  // of the shorter: a block waits and works in turn, and others hide only part of it
   const double work = waves * steps * (std::max(busy, waiting) + exposed * std::min(busy, waiting));
   const double exchange_us = teams(config) == 1 ? 0 : 2;
-  // f32 problems take longer than the steps add up to: three products depend on one another's sums, and on B being split.
+  // f32 problems take longer than the steps add up to: three products depend on one another's sums, and on B being
+  // split.
   const double of_f32 = config.prepare_dense ? 1.37 : 1.71;
   const double beside_counts = terms(config) == 2 ? of_f32 : teams(config) == 1 ? 1.11 : 1;
   // The copy engine helps less if memory is the limit than if issue slots are.

@@ -1,4 +1,5 @@
-// Adds to the rules of the kernel (abi/unpack_mma.h) what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/unpack_mma.h) what only the problem or the device knows, and what cannot be
+// fast.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -34,9 +35,12 @@ int registers_needed(const UnpackMmaConfig& c) {
 constexpr std::array rules = {
     Rule{lacks_tf32_reason, [](const Case& c) { return lacks_tf32(c.query, c.config.mode); }},
     Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
-    Rule{"bulk_strips takes the copy engine of sm_90 and later", [](const Case& c) { return c.config.bulk_strips && !has_copy_engine(c.query); }},
+    Rule{"bulk_strips takes the copy engine of sm_90 and later",
+         [](const Case& c) { return c.config.bulk_strips && !has_copy_engine(c.query); }},
     Rule{"k has fewer blocks of 64 than k_split has slices",
-         [](const Case& c) { return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= k_blocks(c.query); }},
+         [](const Case& c) {
+           return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= k_blocks(c.query);
+         }},
     Rule{"a slice of k has fewer blocks of 64 than there are k_warps",
          [](const Case& c) { return c.config.k_warps > 1 && slice_blocks(c.query, c.config) < c.config.k_warps; }},
     Rule{"sums of more than 4096 k of one warp would round past what math = accurate allows",
@@ -52,18 +56,27 @@ constexpr std::array rules = {
     Rule{"the grid's y and z hold fewer slices than the batch has",
          [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
     Rule{"the stages do not fit the device's shared memory",
-         [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80); }},
-    Rule{"sums and fragments do not fit a thread's registers", [](const Case& c) { return registers_needed(c.config) > most_thread_registers; }},
+         [](const Case& c) {
+           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80);
+         }},
+    Rule{"sums and fragments do not fit a thread's registers",
+         [](const Case& c) { return registers_needed(c.config) > most_thread_registers; }},
     Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",
-         [](const Case& c) { return c.config.min_blocks > 1 && c.config.min_blocks > resident_blocks(c.query, c.config); }},
+         [](const Case& c) {
+           return c.config.min_blocks > 1 && c.config.min_blocks > resident_blocks(c.query, c.config);
+         }},
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return tile_columns(c.config) > 8 && tile_columns(c.config) >= 2 * c.query.n.most; }},
     Rule{"half of the tile's strips, of more than two, would lie past the last row",
-         [](const Case& c) { return tile_rows(c.config) > 2 * packed_strip_rows() && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
+         [](const Case& c) {
+           return tile_rows(c.config) > 2 * packed_strip_rows() && tile_rows(c.config) >= 2 * c.query.statistics.rows;
+         }},
     Rule{"B cannot be cut into tiles: they are too many",
          [](const Case& c) { return c.config.prepare_dense && split_dense_declined(c.query, {}).has_value(); }},
     Rule{"the sums of slices would take more than 512 MiB",
-         [](const Case& c) { return c.config.k_split > 1 && partial_bytes(c.query, c.config) > std::int64_t{512} << 20; }},
+         [](const Case& c) {
+           return c.config.k_split > 1 && partial_bytes(c.query, c.config) > std::int64_t{512} << 20;
+         }},
 };
 
 }  // namespace
@@ -79,7 +92,8 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   const Spmm& problem = query.problem;
   const TopologyStatistics& s = query.statistics;
   if (s.nonzeros == 0) return "A has no nonzeros";
-  if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
+  if (problem.math == Math::strict)
+    return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
   if (problem.element == Dtype::f32 && problem.math == Math::accurate && s.cols > most_accurate_k)
     return "math = accurate allows tensor cores up to K = 65536";
   if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())

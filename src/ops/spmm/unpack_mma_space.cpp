@@ -30,14 +30,16 @@ struct Shape {
 };
 
 /// For n of at most 32: warp_columns is n rounded up.
-constexpr std::array narrow_shapes = {Shape{8, 1, 2, 0},     Shape{4, 1, 2, 0},    Shape{8, 1, 1, 0},    Shape{4, 1, 4, 0},
-                                      Shape{4, 1, 1, 0},     Shape{2, 1, 1, 0},    Shape{1, 1, 4, 0, 8}, Shape{1, 1, 4, 0, 16},
-                                      Shape{1, 1, 2, 0, 16}, Shape{1, 1, 2, 0, 8}, Shape{1, 1, 1, 0, 8}, Shape{1, 1, 1, 0, 16},
-                                      Shape{1, 1, 2, 0, 4},  Shape{1, 1, 1, 0, 4}, Shape{1, 1, 8, 0, 8}, Shape{1, 1, 8, 0, 16}};
+constexpr std::array narrow_shapes = {
+    Shape{8, 1, 2, 0},     Shape{4, 1, 2, 0},    Shape{8, 1, 1, 0},    Shape{4, 1, 4, 0},
+    Shape{4, 1, 1, 0},     Shape{2, 1, 1, 0},    Shape{1, 1, 4, 0, 8}, Shape{1, 1, 4, 0, 16},
+    Shape{1, 1, 2, 0, 16}, Shape{1, 1, 2, 0, 8}, Shape{1, 1, 1, 0, 8}, Shape{1, 1, 1, 0, 16},
+    Shape{1, 1, 2, 0, 4},  Shape{1, 1, 1, 0, 4}, Shape{1, 1, 8, 0, 8}, Shape{1, 1, 8, 0, 16}};
 
-constexpr std::array wide_shapes = {Shape{4, 1, 2, 64}, Shape{8, 1, 1, 64},    Shape{4, 2, 2, 64},    Shape{4, 2, 2, 32},
-                                    Shape{4, 1, 1, 64}, Shape{2, 2, 2, 32},    Shape{4, 1, 1, 32},    Shape{2, 1, 1, 32},
-                                    Shape{2, 4, 4, 32}, Shape{1, 1, 2, 64, 8}, Shape{1, 1, 1, 64, 8}, Shape{1, 1, 4, 64, 4}};
+constexpr std::array wide_shapes = {Shape{4, 1, 2, 64},    Shape{8, 1, 1, 64},    Shape{4, 2, 2, 64},
+                                    Shape{4, 2, 2, 32},    Shape{4, 1, 1, 64},    Shape{2, 2, 2, 32},
+                                    Shape{4, 1, 1, 32},    Shape{2, 1, 1, 32},    Shape{2, 4, 4, 32},
+                                    Shape{1, 1, 2, 64, 8}, Shape{1, 1, 1, 64, 8}, Shape{1, 1, 4, 64, 4}};
 
 /// The combinations with the smallest demands.
 constexpr Shape smallest_narrow_shape{2, 1, 1, 0};
@@ -62,7 +64,8 @@ std::vector<PackedMode> modes(const SpmmQuery& query) {
 
 /// Whether to stream C past L2, which does not keep it anyway.
 bool streams_output(const SpmmQuery& query) {
-  return query.statistics.rows * query.n.most > kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
+  return query.statistics.rows * query.n.most >
+         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
 }
 
 /// Ways of bringing B's elements to the tensor cores.
@@ -145,7 +148,8 @@ UnpackMmaConfig with_stages(const SpmmQuery& query, UnpackMmaConfig config, int 
 }
 
 std::int64_t tiles(const SpmmQuery& query, const UnpackMmaConfig& config) {
-  return ceil_div(query.statistics.rows, tile_rows(config)) * ceil_div(query.n.most, tile_columns(config)) * query.problem.batch;
+  return ceil_div(query.statistics.rows, tile_rows(config)) * ceil_div(query.n.most, tile_columns(config)) *
+         query.problem.batch;
 }
 
 /// Slices that fill the device once; if sums must stay accurate, at least as many as that needs.
@@ -153,7 +157,9 @@ int filling_split(const SpmmQuery& query, const UnpackMmaConfig& config) {
   constexpr std::int64_t least_slice_blocks = 4;
   const auto room = static_cast<std::int64_t>(machine_of(query).multiprocessors) * config.min_blocks;
   std::int64_t split = 1;
-  while (split < 64 && tiles(query, config) * split * 2 <= room && k_blocks(query) >= 2 * split * least_slice_blocks * config.k_warps) split *= 2;
+  while (split < 64 && tiles(query, config) * split * 2 <= room &&
+         k_blocks(query) >= 2 * split * least_slice_blocks * config.k_warps)
+    split *= 2;
   if (config.mode == PackedMode::f16x3 && query.problem.math == Math::accurate)
     split = std::max(split, ceil_div(k_blocks(query), most_accurate_blocks * config.k_warps));
   return static_cast<int>(split);
@@ -168,7 +174,8 @@ UnpackMmaConfig with_split(const SpmmQuery& query, UnpackMmaConfig config, int s
 }
 
 UnpackMmaConfig config_of(const SpmmQuery& query, const Terms& terms, const Shape& shape, int stages, int split_step) {
-  return with_split(query, with_stages(query, with_teams(query, with_shape(common(query, terms), shape)), stages), split_step);
+  return with_split(query, with_stages(query, with_teams(query, with_shape(common(query, terms), shape)), stages),
+                    split_step);
 }
 
 /// A config and its likely improvements: strips copied the other way, room for the densest strips, and sums
@@ -209,7 +216,8 @@ std::vector<Ranked> ranked(const SpmmQuery& query) {
 
 int usual_strip_pairs(const SpmmQuery& query, int strips) {
   const TopologyStatistics& s = query.statistics;
-  const double places = static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
+  const double places =
+      static_cast<double>(std::max<std::int64_t>(s.rows, 1)) * static_cast<double>(std::max<std::int64_t>(s.cols, 1));
   const double density = std::min(1.0, static_cast<double>(s.nonzeros) / places);
   const double share = 1 - (1 - density) * (1 - density);
   const double pairs = packed_most_pairs() * share;
@@ -236,7 +244,8 @@ std::vector<UnpackMmaConfig> space(const SpmmQuery& query) {
   for (const Terms& terms : all_terms(query))
     for (const Shape& shape : shapes_for(query))
       for (const int stages : stage_counts)
-        for (const int split_step : split_steps) add_variants(query, list, config_of(query, terms, shape, stages, split_step));
+        for (const int split_step : split_steps)
+          add_variants(query, list, config_of(query, terms, shape, stages, split_step));
   return list;
 }
 

@@ -54,7 +54,9 @@ struct SumBinding {
 
 }  // namespace
 
-bool exceeds_clusters(const Slicing& slicing, std::int64_t batch) { return slicing.cluster_sums && batch > most_blocks_on_y / slicing.k_split; }
+bool exceeds_clusters(const Slicing& slicing, std::int64_t batch) {
+  return slicing.cluster_sums && batch > most_blocks_on_y / slicing.k_split;
+}
 
 std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& product) {
   constexpr const char* what = "bytes of the sums of slices";
@@ -74,7 +76,10 @@ PartialSums partial_sums(const SlicedProduct& product, std::int64_t m, const Spm
 
 WholeDense whole_dense(Layout layout, const StoredMatrix& stored, const void* first) {
   const bool by_rows = layout == Layout::row_major;
-  return {.first = first, .row_step = by_rows ? stored.leading : 1, .column_step = by_rows ? 1 : stored.leading, .stride = stored.stride};
+  return {.first = first,
+          .row_step = by_rows ? stored.leading : 1,
+          .column_step = by_rows ? 1 : stored.leading,
+          .stride = stored.stride};
 }
 
 Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product, const SumsAgain& again) {
@@ -89,10 +94,12 @@ Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product, c
     traits.marked_strips = again.kind.marked;
   }
   const UnpackSumConfig config = {.stream_output = product.stream_output, .certify = again.certify};
-  codegen::KernelRequest request = {.family = "unpack_sum",
-                                    .header = "spmm/unpack_sum.h",
-                                    .expression = codegen::name_expression("unpack_sum", "UnpackSumTraits", traits, "UnpackSumConfig", config)};
-  const device::LaunchShape shape = {.grid = {}, .block = {32U * static_cast<unsigned>(config.warps)}, .shared_bytes = 0};
+  codegen::KernelRequest request = {
+      .family = "unpack_sum",
+      .header = "spmm/unpack_sum.h",
+      .expression = codegen::name_expression("unpack_sum", "UnpackSumTraits", traits, "UnpackSumConfig", config)};
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {32U * static_cast<unsigned>(config.warps)}, .shared_bytes = 0};
   const SumBinding binding = {.product = product,
                               .again = again,
                               .m = query.statistics.rows,

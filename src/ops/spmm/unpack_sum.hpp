@@ -1,4 +1,5 @@
-// The second launch of a product whose k is cut into slices (abi/unpack_sum.h), and the memory between the two launches.
+// The second launch of a product whose k is cut into slices (abi/unpack_sum.h), and the memory between the two
+// launches.
 #pragma once
 
 #include <cstdint>
@@ -43,12 +44,16 @@ PartialSums partial_sums(const SlicedProduct& product, std::int64_t m, const Spm
 /// B as the caller has it, for sums that are made again. `stored`: how it lies.
 WholeDense whole_dense(Layout layout, const StoredMatrix& stored, const void* first);
 
-/// Whether what B holds in rows that A does not name must not show. Tensor cores multiply these elements by zeros, so that such sums are made again.
+/// Whether what B holds in rows that A does not name must not show. Tensor cores multiply these elements by zeros, so
+/// that such sums are made again.
 inline bool certifies(const SpmmQuery& query) { return query.problem.nonfinite == NonFinite::sparse; }
-inline constexpr const char* lacks_certify_reason = "elements that A lacks are multiplied as zeros: nonfinite = sparse takes certify";
+inline constexpr const char* lacks_certify_reason =
+    "elements that A lacks are multiplied as zeros: nonfinite = sparse takes certify";
 
 /// Whether a mode's products are less exact than the problem's math allows; and the rule's reason.
-inline bool lacks_tf32(const SpmmQuery& query, PackedMode mode) { return mode == PackedMode::bf16x3 && query.problem.math != Math::tf32; }
+inline bool lacks_tf32(const SpmmQuery& query, PackedMode mode) {
+  return mode == PackedMode::bf16x3 && query.problem.math != Math::tf32;
+}
 inline constexpr const char* lacks_tf32_reason = "mode bf16x3 takes math = tf32";
 
 /// What the second launch makes sums again from, if it does.

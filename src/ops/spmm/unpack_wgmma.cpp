@@ -79,10 +79,11 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
   const Spmm& problem = query.problem;
   const UnpackWgmmaTraits t = traits(query, config);
   const WorkspaceLayout workspace = workspace_layout(query, config);
-  codegen::KernelRequest request = {.family = "unpack_wgmma",
-                                    .header = "spmm/unpack_wgmma.h",
-                                    .expression = codegen::name_expression("unpack_wgmma", "UnpackWgmmaTraits", t, "UnpackWgmmaConfig", config),
-                                    .features = "a"};
+  codegen::KernelRequest request = {
+      .family = "unpack_wgmma",
+      .header = "spmm/unpack_wgmma.h",
+      .expression = codegen::name_expression("unpack_wgmma", "UnpackWgmmaTraits", t, "UnpackWgmmaConfig", config),
+      .features = "a"};
   const device::LaunchShape shape = {.grid = {},
                                      .block = {static_cast<unsigned>(threads(config))},
                                      .shared_bytes = shared_bytes(t, config),
@@ -101,7 +102,8 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
                            .output_stride = problem.output_stride,
                            .slice_blocks = slice_blocks(query, config),
                            .prepares = config.prepare_dense};
-  const DenseBoxes boxes = {.layout = problem.dense_layout, .element = problem.element, .tile_columns = config.tile_columns};
+  const DenseBoxes boxes = {
+      .layout = problem.dense_layout, .element = problem.element, .tile_columns = config.tile_columns};
   return launch_maybe_mapped<UnpackWgmmaArgs>(std::move(request), shape, binding, config.tensor_copies, boxes);
 }
 
@@ -116,8 +118,10 @@ WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig
   constexpr std::int64_t alignment_bytes = 256;
   WorkspaceLayout layout;
   layout.bytes = packed_workspace_bytes(query, strip_kind(config));
-  layout.dense = {
-      .mode = config.mode, .tile_columns = prepared_columns(config), .scale_blocks = scale_blocks(config), .tiles_offset_bytes = layout.bytes};
+  layout.dense = {.mode = config.mode,
+                  .tile_columns = prepared_columns(config),
+                  .scale_blocks = scale_blocks(config),
+                  .tiles_offset_bytes = layout.bytes};
   if (config.prepare_dense) layout.bytes += split_tiles_bytes(query, config.mode, prepared_columns(config));
   layout.dense.scales_offset_bytes = layout.bytes;
   layout.dense.certify = config.certify;
@@ -133,7 +137,8 @@ WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig
 }
 
 UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  return {.element = query.problem.element, .dense_layout = config.prepare_dense ? Layout::row_major : query.problem.dense_layout};
+  return {.element = query.problem.element,
+          .dense_layout = config.prepare_dense ? Layout::row_major : query.problem.dense_layout};
 }
 
 StripKind strip_kind(const UnpackWgmmaConfig& config) { return {config.mode, config.grain, certifies_splits(config)}; }
@@ -170,16 +175,23 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
 
  protected:
   std::optional<std::string> declines(const SpmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture())) return "wgmma is an instruction of sm_90a alone";
+    if (query.device != nullptr && !runs_on(query.device->architecture()))
+      return "wgmma is an instruction of sm_90a alone";
     return unpack_wgmma::declines(query);
   }
-  UnpackWgmmaConfig default_config(const SpmmQuery& query) const override { return unpack_wgmma::default_config(query); }
+  UnpackWgmmaConfig default_config(const SpmmQuery& query) const override {
+    return unpack_wgmma::default_config(query);
+  }
   std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) const override { return unpack_wgmma::space(query); }
-  std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) const override { return unpack_wgmma::short_list(query); }
+  std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) const override {
+    return unpack_wgmma::short_list(query);
+  }
   std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
     return unpack_wgmma::forbidden(query, config);
   }
-  double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override { return unpack_wgmma::predict_us(query, config); }
+  double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
+    return unpack_wgmma::predict_us(query, config);
+  }
 
   TopologyNeeds needs(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
     TopologyNeeds form = strip_needs(config.grain);
@@ -196,13 +208,16 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
     return unpack_wgmma::workspace_layout(query, config).bytes;
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology) const override {
+  std::vector<Launch> launches(const SpmmQuery& query, const UnpackWgmmaConfig& config,
+                               const TopologyPointers& topology) const override {
     const unpack_wgmma::WorkspaceLayout workspace = unpack_wgmma::workspace_layout(query, config);
     std::vector<Launch> list;
-    if (packs_in_workspace(query)) list.push_back(pack_strips_launch(query, unpack_wgmma::strip_kind(config), topology, 0));
+    if (packs_in_workspace(query))
+      list.push_back(pack_strips_launch(query, unpack_wgmma::strip_kind(config), topology, 0));
     if (config.prepare_dense) list.push_back(split_dense_launch(query, workspace.dense));
     list.push_back(unpack_wgmma::multiply_launch(query, config, topology));
-    if (launched_slices(config) > 1) list.push_back(unpack_sum_launch(query, workspace.product, unpack_wgmma::sums_again(query, config, topology)));
+    if (launched_slices(config) > 1)
+      list.push_back(unpack_sum_launch(query, workspace.product, unpack_wgmma::sums_again(query, config, topology)));
     return list;
   }
 };

@@ -43,7 +43,8 @@ std::optional<std::string> declines(const SpmmQuery& query);
 
 /// Why the kernel cannot run this config here; nothing if it can (unpack_wgmma_rules.cpp).
 std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config);
-/// forbidden() in two steps, for searches. admits_tile() checks all but the k split, admits_slicing() the k split of an admitted tile.
+/// forbidden() in two steps, for searches. admits_tile() checks all but the k split, admits_slicing() the k split of an
+/// admitted tile.
 bool admits_tile(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 bool admits_slicing(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 

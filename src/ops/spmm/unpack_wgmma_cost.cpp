@@ -1,5 +1,5 @@
-// The cost model of unpack_wgmma: what a k block costs each resource of a multiprocessor, how many there are one after the other, and
-// the launches around. Constants stand for an H200, fitted to what 123 problems took there
+// The cost model of unpack_wgmma: what a k block costs each resource of a multiprocessor, how many there are one after
+// the other, and the launches around. Constants stand for an H200, fitted to what 123 problems took there
 // (bench/notes/cost_models.md#clusters-and-products-of-16-bits); it ranks, nothing more.
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,8 @@ Density density(const SpmmQuery& query) {
   const TopologyStatistics& s = query.statistics;
   const double elements = std::max(as_double(s.rows) * as_double(s.cols), 1.0);
   const double solid = banded_share(s) * as_double(s.nonzeros);
-  return {.solid = std::min(solid / elements, 1.0), .loose = (as_double(s.nonzeros) - solid) / std::max(elements - solid, 1.0)};
+  return {.solid = std::min(solid / elements, 1.0),
+          .loose = (as_double(s.nonzeros) - solid) / std::max(elements - solid, 1.0)};
 }
 
 /// Average pairs of a strip that hold a nonzero.
@@ -54,8 +55,8 @@ double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return tile_strips(c) * (packed_header_bytes(c.grain) + 8 + 4.0 * terms(c) * expected_pairs(query, c));
 }
 
-/// Cycles of a block before its first k block, for what is left over: to find a warp's entries, then for each of them, and for each row that gets
-/// sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to 8192x8192, n = 32 and 256
+/// Cycles of a block before its first k block, for what is left over: to find a warp's entries, then for each of them,
+/// and for each row that gets sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to 8192x8192, n = 32 and 256
 /// (bench/notes/cost_models.md#what-fours-leave-over).
 double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   if (!takes_fours(c)) return 0;
@@ -83,32 +84,40 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double share = takes_fours(c) ? 0.5 : 1;
   const double unpack_instructions = (terms(c) == 2 ? 170 : 83) * (takes_fours(c) ? 0.6 : 1);
   const double unpack_latency = takes_fours(c) ? 400 : 604;
-  constexpr double overflow_latency = 523;  // of checking whether a strip fits its stage, to unpack it from there or from memory
+  constexpr double overflow_latency =
+      523;  // of checking whether a strip fits its stage, to unpack it from there or from memory
   constexpr double barrier_latency = 158;
   constexpr double producer_latency = 200;
   constexpr double direct_producer_latency = 397;   // measured: the shortest time between k blocks
   constexpr double split_unit_instructions = 1500;  // issue slots taken from the multiplying warps
   constexpr double split_unit_latency = 2170;       // loads, and what follows
   constexpr double l2_bytes_per_cycle = 37.3;       // of one SM, by bulk copies, however many SMs copy
-  const double multiplications = share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
+  const double multiplications =
+      share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
-  if (c.promotion_blocks > 0) promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
+  if (c.promotion_blocks > 0)
+    promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
   const double split_units = splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns()) : 0;
-  const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * split_unit_instructions / 4;
-  const double unpacking = unpack_latency + (c.strip_pairs < packed_most(c.grain) ? overflow_latency : 0) + unpack_instructions;
+  const double copies =
+      copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * split_unit_instructions / 4;
+  const double unpacking =
+      unpack_latency + (c.strip_pairs < packed_most(c.grain) ? overflow_latency : 0) + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
-  const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns() * c.tile_columns * 2 * terms(c);
+  const double dense_bytes =
+      c.prepare_dense ? dense_groups(c) * dense_group_bytes(c) : packed_strip_columns() * c.tile_columns * 2 * terms(c);
   const double memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle;
   // With several groups, each has the time of that many k blocks for its chain.
-  const double chain = barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
+  const double chain =
+      barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
   // A stage for B is full only after the block has split it.
   const double refill = memory + (splits_dense(c) ? split_unit_latency : 0);
   const double ring = ring_cycles(chain, refill, c.stages, as_double(slice_blocks(query, c)));
-  return {.tensor = c.warpgroups * multiplications,
-          .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
-          .memory = memory,
-          .chain = std::max({chain / c.k_groups, ring, copies_by_threads(c) ? direct_producer_latency : producer_latency,
-                             split_units / c.producer_warps * split_unit_latency})};
+  return {
+      .tensor = c.warpgroups * multiplications,
+      .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
+      .memory = memory,
+      .chain = std::max({chain / c.k_groups, ring, copies_by_threads(c) ? direct_producer_latency : producer_latency,
+                         split_units / c.producer_warps * split_unit_latency})};
 }
 
 /// Cycles of a k block with `blocks` resident blocks on the SM. Resources never overlap perfectly, least of all if
@@ -138,7 +147,8 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double n = as_double(std::max<std::int64_t>(query.n.most, 1));
   const double batch = as_double(query.problem.batch);
   const double k_blocks = as_double(packed_k_blocks(query.statistics.cols));
-  const double blocks = as_double(ceil_div(query.statistics.rows, tile_rows(config))) * std::ceil(n / config.tile_columns) * config.k_split * batch;
+  const double blocks = as_double(ceil_div(query.statistics.rows, tile_rows(config))) *
+                        std::ceil(n / config.tile_columns) * config.k_split * batch;
   const double multiprocessors = machine.clustered_multiprocessors(tile_parts(config).blocks);
   const double resident = multiprocessors * config.min_blocks;
   const double full_waves = std::floor(blocks / resident);
@@ -153,26 +163,33 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double left = left_cycles(query, config);
   const double steps = as_double(slice_blocks(query, config));
   const auto wave_cycles = [&](int together) {
-    return steps * shared_cycles(block, together, config.warpgroups > 1) + begin_cycles + left + store_cycles * together;
+    return steps * shared_cycles(block, together, config.warpgroups > 1) + begin_cycles + left +
+           store_cycles * together;
   };
   double cycles = full_waves * wave_cycles(config.min_blocks);
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
-  const double packed_bytes =
-      as_double(ceil_div(query.statistics.rows, packed_strip_rows())) * k_blocks * strip_bytes(query, config) / tile_strips(config);
+  const double packed_bytes = as_double(ceil_div(query.statistics.rows, packed_strip_rows())) * k_blocks *
+                              strip_bytes(query, config) / tile_strips(config);
   constexpr double streaming = 1.18;       // fitted: strips come at five sixths of the memory bandwidth
   constexpr double resident_bytes = 40e6;  // of B and C, kept by L2 from one call to the next
-  // Effective bytes of memory traffic for an element of C, f32 or 16 bits: fragments are stored in pieces of eight columns.
+  // Effective bytes of memory traffic for an element of C, f32 or 16 bits: fragments are stored in pieces of eight
+  // columns.
   constexpr double stored_element_bytes = 8.8;
   const double dense_bytes = as_double(query.statistics.cols) * n * batch * size_of(query.problem.element);
-  const double prepared_bytes = config.prepare_dense ? as_double(query.statistics.cols) * n * batch * 2 * terms(config) : 0;
+  const double prepared_bytes =
+      config.prepare_dense ? as_double(query.statistics.cols) * n * batch * 2 * terms(config) : 0;
   const double result_bytes = output_bytes(query, size_of(query.problem.output.value_or(query.problem.element)));
   const bool stays = dense_bytes + prepared_bytes + result_bytes < resident_bytes;
-  const double moved_bytes = stays ? 0 : output_bytes(query, stored_element_bytes) + (config.prepare_dense ? prepared_bytes : dense_bytes);
+  const double moved_bytes =
+      stays ? 0 : output_bytes(query, stored_element_bytes) + (config.prepare_dense ? prepared_bytes : dense_bytes);
   const double from_memory_us = (streaming * packed_bytes + moved_bytes) / machine.memory_bytes_per_us;
   double us = without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us));
-  if (config.prepare_dense) us += next_launch_us + (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : machine.memory_bytes_per_us);
-  if (launched_slices(config) > 1) us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
-  if (packs_in_workspace(query)) us += next_launch_us + packing_us(query, config.mode, crowds_packing(blocks, resident));
+  if (config.prepare_dense)
+    us += next_launch_us + (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : machine.memory_bytes_per_us);
+  if (launched_slices(config) > 1)
+    us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
+  if (packs_in_workspace(query))
+    us += next_launch_us + packing_us(query, config.mode, crowds_packing(blocks, resident));
   return us;
 }
 

@@ -1,4 +1,5 @@
-// Adds to the rules of the kernel (abi/unpack_wgmma.h) what only the problem or the device knows, and what cannot be fast.
+// Adds to the rules of the kernel (abi/unpack_wgmma.h) what only the problem or the device knows, and what cannot be
+// fast.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -20,10 +21,14 @@ namespace {
 using Case = ops::Case<SpmmQuery, UnpackWgmmaTraits, UnpackWgmmaConfig>;
 using Rule = ops::Rule<Case>;
 
-Case case_of(const SpmmQuery& query, const UnpackWgmmaConfig& config) { return {query, stage_traits(query, config), config}; }
+Case case_of(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  return {query, stage_traits(query, config), config};
+}
 
 /// Registers available to a multiplying thread, and those for sums, fragments and addresses.
-int register_limit(const UnpackWgmmaConfig& config) { return exchanges_registers(config) ? gained_registers(config) : launch_registers(config); }
+int register_limit(const UnpackWgmmaConfig& config) {
+  return exchanges_registers(config) ? gained_registers(config) : launch_registers(config);
+}
 int registers_needed(const UnpackWgmmaConfig& config) {
   const int sums = config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
   const int fragments = fragment_registers(config) * (config.overlap ? 2 : 1);
@@ -41,15 +46,21 @@ constexpr std::array rules_of_tile = {
          [](const Case& c) { return !c.config.prepare_dense && dense_alignment(c.query) < 16; }},
     Rule{lacks_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
     Rule{past_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
-    Rule{"boxes of a row-major B have 64 columns: tensor_copies takes as many in a tile, or all that there are",
-         [](const Case& c) { return c.config.tensor_copies && is_narrower_than_boxes(c.query, c.config.tile_columns); }},
+    Rule{
+        "boxes of a row-major B have 64 columns: tensor_copies takes as many in a tile, or all that there are",
+        [](const Case& c) { return c.config.tensor_copies && is_narrower_than_boxes(c.query, c.config.tile_columns); }},
     Rule{"the mask has no packed strips of that grain",
-         [](const Case& c) { return takes_fours(c.config) && packed_strips_declined(c.query.statistics, c.config.grain).has_value(); }},
+         [](const Case& c) {
+           return takes_fours(c.config) && packed_strips_declined(c.query.statistics, c.config.grain).has_value();
+         }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) { return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > multiprocessor_of_sm_90.threads; }},
+         [](const Case& c) {
+           return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > multiprocessor_of_sm_90.threads;
+         }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
-    // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later (C7602).
+    // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later
+    // (C7602).
     Rule{"a multiplication's operands do not fit the registers that threads are launched with",
          [](const Case& c) { return c.config.tile_columns / 2 + 24 >= launch_registers(c.config); }},
     Rule{"the grid's x holds fewer tiles than there are",
@@ -60,7 +71,8 @@ constexpr std::array rules_of_tile = {
     Rule{"B has more tiles than their kernel's grid holds",
          [](const Case& c) {
            return c.config.prepare_dense &&
-                  split_dense_declined(c.query, {.mode = c.config.mode, .tile_columns = prepared_columns(c.config)}).has_value();
+                  split_dense_declined(c.query, {.mode = c.config.mode, .tile_columns = prepared_columns(c.config)})
+                      .has_value();
          }},
     Rule{"half of the tile's columns or more would lie past the last one",
          [](const Case& c) { return c.config.tile_columns > 8 && c.config.tile_columns >= 2 * c.query.n.most; }},
@@ -72,9 +84,13 @@ constexpr std::array rules_of_tile = {
 constexpr std::array rules_of_slicing = {
     Rule{"k has fewer blocks of 64 than k_split has slices",
          [](const Case& c) {
-           return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= packed_k_blocks(c.query.statistics.cols);
+           return c.config.k_split > 1 &&
+                  (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= packed_k_blocks(c.query.statistics.cols);
          }},
-    Rule{exceeds_clusters_reason, [](const Case& c) { return exceeds_clusters({c.config.k_split, c.config.cluster_sums}, c.query.problem.batch); }},
+    Rule{exceeds_clusters_reason,
+         [](const Case& c) {
+           return exceeds_clusters({c.config.k_split, c.config.cluster_sums}, c.query.problem.batch);
+         }},
     Rule{"a slice of k has fewer blocks of 64 than there are k_groups",
          [](const Case& c) { return c.config.k_groups > 1 && slice_blocks(c.query, c.config) < c.config.k_groups; }},
     Rule{"the grid's y and z hold fewer slices than the batch has",
@@ -83,11 +99,13 @@ constexpr std::array rules_of_slicing = {
          [](const Case& c) {
            const std::int64_t bytes = shared_bytes(c.traits, c.config);
            return bytes > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90) ||
-                  c.config.min_blocks * (bytes + reserved_shared_bytes) > multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
+                  c.config.min_blocks * (bytes + reserved_shared_bytes) >
+                      multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
          }},
     Rule{"the sums of slices would take more than 512 MiB",
          [](const Case& c) {
-           return launched_slices(c.config) > 1 && partial_sums_bytes(c.query, workspace_layout(c.query, c.config).product) > std::int64_t{512} << 20;
+           return launched_slices(c.config) > 1 &&
+                  partial_sums_bytes(c.query, workspace_layout(c.query, c.config).product) > std::int64_t{512} << 20;
          }},
 };
 
@@ -98,7 +116,8 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   const Spmm& problem = query.problem;
   const TopologyStatistics& s = query.statistics;
   if (s.nonzeros == 0) return "there are no nonzeros to unpack";
-  if (problem.math == Math::strict) return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
+  if (problem.math == Math::strict)
+    return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
   if (problem.element == Dtype::f32 && problem.math == Math::accurate && s.cols > most_accurate_k)
     return "math = accurate allows tensor cores up to K = 65536";
   if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())

@@ -24,8 +24,9 @@ struct Warpgroups {
 constexpr std::array<Warpgroups, 6> warpgroup_counts = {{{2, 1}, {1, 1}, {4, 1}, {1, 2}, {2, 2}, {1, 4}}};
 constexpr std::array column_counts = {64, 128, 256, 32, 16, 8};
 constexpr std::array blocks_of_multiprocessor = {1, 2, 3, 4};
-constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true},  Slicing{3, true},  Slicing{4, true},  Slicing{8, true},
-                                 Slicing{3, false}, Slicing{4, false}, Slicing{6, false}, Slicing{8, false}, Slicing{16, false}};
+constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true},  Slicing{3, true},  Slicing{4, true},
+                                 Slicing{8, true},  Slicing{3, false}, Slicing{4, false}, Slicing{6, false},
+                                 Slicing{8, false}, Slicing{16, false}};
 constexpr int most_raster_rows = 32;
 constexpr std::array raster_row_counts = {8, most_raster_rows, 2};
 
@@ -57,8 +58,8 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
   return {by_map, by_threads, prepared};
 }
 
-/// Grains of strips: fours for f32, whose three products they halve; what they leave over grows with the square of the density. Of one product
-/// copies are the limit (bench/notes/unpack_wgmma.md#where-fours-do-not-pay).
+/// Grains of strips: fours for f32, whose three products they halve; what they leave over grows with the square of the
+/// density. Of one product copies are the limit (bench/notes/unpack_wgmma.md#where-fours-do-not-pay).
 std::vector<PackedGrain> grains(const SpmmQuery& query) {
   constexpr double most_density = 0.25;
   const double elements = static_cast<double>(query.statistics.rows) * static_cast<double>(query.statistics.cols);
@@ -89,13 +90,15 @@ std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
 /// Whether to stream C past L2, which does not keep it anyway.
 bool streams_output(const SpmmQuery& query) {
   return query.statistics.rows * query.n.most >
-         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)), usual_l2_bytes_of_sm_90);
+         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)),
+                       usual_l2_bytes_of_sm_90);
 }
 
 /// k blocks between promotions. With column scales two keep the error bound of math = accurate and more do not; bf16
 /// terms gain up to four; plain 16-bit sums rounded to 16 bits hide what tensor cores truncate.
 int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  if (packed_scales_rows(config.mode)) return config.k_groups == 1 && config.prepare_dense && packed_k_blocks(query.statistics.cols) > 1 ? 2 : 1;
+  if (packed_scales_rows(config.mode))
+    return config.k_groups == 1 && config.prepare_dense && packed_k_blocks(query.statistics.cols) > 1 ? 2 : 1;
   if (config.tile_columns > 128) return 0;
   if (packed_pair_words(config.mode) == 2) return 4;
   return query.problem.output.value_or(query.problem.element) == Dtype::f32 ? 4 : 0;
@@ -104,12 +107,13 @@ int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 /// As many stages as fit with this many resident blocks on an SM, up to six, and equally many for every group.
 int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr int most_stages = 6;
-  const int of_block = multiprocessor_of(query.device, multiprocessor_of_sm_90).shared_bytes / config.min_blocks - reserved_shared_bytes;
+  const int of_block =
+      multiprocessor_of(query.device, multiprocessor_of_sm_90).shared_bytes / config.min_blocks - reserved_shared_bytes;
   const std::int64_t stage = stage_bytes(stage_traits(query, config), config) + 16;
   const int step = std::max(config.k_groups, splits_dense(config) ? split_block_step(config) : 1);
   const int least = std::max({2, config.k_groups * (config.overlap ? 2 : 1), step});
-  const auto fitting =
-      static_cast<int>(std::min<std::int64_t>(std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) / stage, most_stages));
+  const auto fitting = static_cast<int>(std::min<std::int64_t>(
+      std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) / stage, most_stages));
   return std::max(least, fitting / step * step);
 }
 
@@ -182,15 +186,17 @@ std::vector<Ranked> ranked_shapes(const SpmmQuery& query) {
 
 /// Whether two configs have the same tile and rhythm; grain of A, way of B and slicing of k may differ.
 bool is_same_shape(const UnpackWgmmaConfig& a, const UnpackWgmmaConfig& b) {
-  return a.mode == b.mode && a.warpgroups == b.warpgroups && a.k_groups == b.k_groups && a.tile_columns == b.tile_columns &&
-         a.min_blocks == b.min_blocks && a.overlap == b.overlap;
+  return a.mode == b.mode && a.warpgroups == b.warpgroups && a.k_groups == b.k_groups &&
+         a.tile_columns == b.tile_columns && a.min_blocks == b.min_blocks && a.overlap == b.overlap;
 }
 
 }  // namespace
 
 UnpackWgmmaConfig smallest_config(const SpmmQuery& query) {
-  return complete(query,
-                  {.mode = modes(query).front(), .warpgroups = 1, .tile_columns = 8, .prepare_dense = dense_ways(query).front().prepare_dense});
+  return complete(query, {.mode = modes(query).front(),
+                          .warpgroups = 1,
+                          .tile_columns = 8,
+                          .prepare_dense = dense_ways(query).front().prepare_dense});
 }
 
 UnpackWgmmaConfig default_config(const SpmmQuery& query) {
@@ -223,16 +229,21 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
   const std::vector<Ranked> shapes = ranked_shapes(query);
   // The best config of each grain is measured whatever the model predicts: grains differ by a third, either way.
   for (const PackedGrain grain : grains(query)) {
-    const auto best = std::find_if(shapes.begin(), shapes.end(), [&](const Ranked& shape) { return shape.config.grain == grain; });
+    const auto best =
+        std::find_if(shapes.begin(), shapes.end(), [&](const Ranked& shape) { return shape.config.grain == grain; });
     if (best != shapes.end()) add_new(list, best->config);
   }
   for (const Ranked& shape : shapes) {
     if (list.size() == most) break;
-    // The best shape is listed with every way of B, other shapes only with the likely best: otherwise ways would crowd out shapes.
-    const auto listed = std::find_if(list.begin(), list.end(), [&](const UnpackWgmmaConfig& c) { return is_same_shape(c, shape.config); });
+    // The best shape is listed with every way of B, other shapes only with the likely best: otherwise ways would crowd
+    // out shapes.
+    const auto listed = std::find_if(list.begin(), list.end(),
+                                     [&](const UnpackWgmmaConfig& c) { return is_same_shape(c, shape.config); });
     if (listed != list.end() && listed != list.begin()) continue;
     // The best shape's other grain is not listed with every way either.
-    const auto is_twin = [&](const UnpackWgmmaConfig& c) { return is_same_shape(c, shape.config) && c.grain == shape.config.grain; };
+    const auto is_twin = [&](const UnpackWgmmaConfig& c) {
+      return is_same_shape(c, shape.config) && c.grain == shape.config.grain;
+    };
     if (shape.config.grain != list.front().grain && std::any_of(list.begin(), list.end(), is_twin)) continue;
     add_new(list, shape.config);
     // For the best shapes the model is least sure of the slicing of k and, for the very best, of how many stages

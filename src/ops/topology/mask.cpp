@@ -18,7 +18,9 @@ Step<SelectTraits> select_step(const char* kernel, const SelectTraits& traits) {
   return {"topology/select.h", kernel, "SelectTraits", traits, select_shared_bytes()};
 }
 
-Step<MaskTraits> mask_step(const char* kernel, const MaskTraits& traits) { return {mask_header, kernel, "MaskTraits", traits}; }
+Step<MaskTraits> mask_step(const char* kernel, const MaskTraits& traits) {
+  return {mask_header, kernel, "MaskTraits", traits};
+}
 
 /// One warp for each row.
 std::int64_t blocks_for_rows(const Queue& queue, std::int64_t rows) { return queue.blocks_for(rows * 32); }
@@ -41,15 +43,26 @@ std::uint32_t probability_at(std::uint64_t scale, std::size_t distance) {
 
 }  // namespace
 
-void select_uniform(const Queue& queue, std::uint64_t seed, std::int64_t rows, std::int64_t cols, std::int64_t total, SelectionRule* rules) {
+void select_uniform(const Queue& queue, std::uint64_t seed, std::int64_t rows, std::int64_t cols, std::int64_t total,
+                    SelectionRule* rules) {
   if (rows == 0) return;
-  const SelectArgs args{.seed = seed, .rows = rows, .cols = cols, .base_count = total / rows, .extra_count = total % rows, .rules = rules};
+  const SelectArgs args{.seed = seed,
+                        .rows = rows,
+                        .cols = cols,
+                        .base_count = total / rows,
+                        .extra_count = total % rows,
+                        .rules = rules};
   queue.launch(select_step("select_rows", {.kind = MaskKind::uniform}), rows, args);
 }
 
 void select_largest_of_rows(const Queue& queue, const DenseOperand& dense, std::int64_t kept, SelectionRule* rules) {
-  const SelectArgs args{
-      .dense = dense.data, .leading = dense.leading, .rows = dense.rows, .cols = dense.cols, .base_count = kept, .extra_count = 0, .rules = rules};
+  const SelectArgs args{.dense = dense.data,
+                        .leading = dense.leading,
+                        .rows = dense.rows,
+                        .cols = dense.cols,
+                        .base_count = kept,
+                        .extra_count = 0,
+                        .rules = rules};
   queue.launch(select_step("select_rows", {.kind = MaskKind::largest, .element = dense.element}), dense.rows, args);
 }
 
@@ -69,7 +82,8 @@ void select_largest(const Queue& queue, const DenseOperand& dense, std::int64_t 
   queue.fill_zero(args.digit_counts, digits * std::int64_t{sizeof(unsigned long long)});
   const SelectTraits traits{.kind = MaskKind::largest, .element = dense.element};
   for (args.shift = highest_digit_shift; args.shift >= 0; args.shift -= 8) {
-    queue.launch(select_step("select_count", traits), std::min(dense.rows, queue.blocks_for(dense.rows * StepConfig{}.threads)), args);
+    queue.launch(select_step("select_count", traits),
+                 std::min(dense.rows, queue.blocks_for(dense.rows * StepConfig{}.threads)), args);
     queue.launch(select_step("select_pick", traits), 1, args);
   }
 }
@@ -79,7 +93,8 @@ SelectionRule rule_above(float threshold) {
   return {.lower = std::bit_cast<std::uint32_t>(std::fabs(threshold)) + 1ULL, .ties = 0};
 }
 
-void count_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, std::int64_t* tie_offsets, std::int64_t* row_offsets) {
+void count_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, std::int64_t* tie_offsets,
+                std::int64_t* row_offsets) {
   using Memory = QueuedMemory;
   const bool competing = tie_offsets != nullptr;
   Memory scratch(queue, (competing ? 2 : 1) * Memory::bytes_of<std::uint32_t>(args.rows));
@@ -94,8 +109,8 @@ void count_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, std
   exclusive_scan(queue, args.kept, args.rows, row_offsets, true);
 }
 
-void fill_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, const std::int64_t* tie_offsets, const std::int64_t* row_offsets,
-               std::int32_t* columns, void* values) {
+void fill_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, const std::int64_t* tie_offsets,
+               const std::int64_t* row_offsets, std::int32_t* columns, void* values) {
   args.tie_offsets = reinterpret_cast<const long long*>(tie_offsets);
   args.row_offsets = reinterpret_cast<const long long*>(row_offsets);
   args.columns = columns;

@@ -11,7 +11,8 @@
 namespace vostok::ops {
 
 /// Rules, one for each row, that keep `total` random keys, spread over the rows as equally as possible.
-void select_uniform(const Queue& queue, std::uint64_t seed, std::int64_t rows, std::int64_t cols, std::int64_t total, SelectionRule* rules);
+void select_uniform(const Queue& queue, std::uint64_t seed, std::int64_t rows, std::int64_t cols, std::int64_t total,
+                    SelectionRule* rules);
 
 /// A row-major dense matrix.
 struct DenseOperand {
@@ -32,11 +33,12 @@ SelectionRule rule_above(float threshold);
 
 /// Writes int64 row offsets of the elements that the mask keeps. `tie_offsets` [rows + 1] is written, and must be kept,
 /// if a rule spans rows; null if every row has a rule, or none needs one.
-void count_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, std::int64_t* tie_offsets, std::int64_t* row_offsets);
+void count_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, std::int64_t* tie_offsets,
+                std::int64_t* row_offsets);
 
 /// Writes columns, and values, of the elements that the mask keeps; `args` must equal those of the count.
-void fill_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, const std::int64_t* tie_offsets, const std::int64_t* row_offsets,
-               std::int32_t* columns, void* values);
+void fill_mask(const Queue& queue, const MaskTraits& traits, MaskArgs args, const std::int64_t* tie_offsets,
+               const std::int64_t* row_offsets, std::int32_t* columns, void* values);
 
 /// The falloff of an attention mask.
 struct AttentionBand {

@@ -22,7 +22,9 @@ codegen::KernelRequest request(const PackRuns& what) {
           .expression = codegen::name_expression("pack_runs", "PackRunsTraits", traits, "PackRunsConfig", config)};
 }
 
-device::LaunchShape shape() { return {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = 0}; }
+device::LaunchShape shape() {
+  return {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = 0};
+}
 
 device::Dim3 bind(const PackRuns& what, const Packing& packing, PackRunsArgs& args) {
   const std::int64_t set_bytes = run_value_bytes(what.structure.groups, what.element);

@@ -34,7 +34,9 @@ device::Dim3 bind(const PackRuns& what, const Packing& packing, PackRunsArgs& ar
 /// `describe`: a trivially copyable function object that returns the Packing of a call.
 template <class Call, class Describe>
 Launch pack_runs_launch(const PackRuns& what, const Describe& describe) {
-  const auto binding = [what, describe](const Call& call, PackRunsArgs& args) { return pack_runs::bind(what, describe(call), args); };
+  const auto binding = [what, describe](const Call& call, PackRunsArgs& args) {
+    return pack_runs::bind(what, describe(call), args);
+  };
   return Launch::of<Call, PackRunsArgs>(pack_runs::request(what), pack_runs::shape(), binding);
 }
 

@@ -19,12 +19,15 @@ constexpr PackSparseConfig config;
 }  // namespace
 
 codegen::KernelRequest request() {
-  return {.family = "pack_sparse",
-          .header = "topology/pack_sparse.h",
-          .expression = codegen::name_expression("pack_sparse", "PackSparseTraits", traits, "PackSparseConfig", config)};
+  return {
+      .family = "pack_sparse",
+      .header = "topology/pack_sparse.h",
+      .expression = codegen::name_expression("pack_sparse", "PackSparseTraits", traits, "PackSparseConfig", config)};
 }
 
-device::LaunchShape shape() { return {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(traits, config)}; }
+device::LaunchShape shape() {
+  return {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(traits, config)};
+}
 
 device::Dim3 bind(const PackSparse& what, const Packing& packing, PackSparseArgs& args) {
   constexpr std::int64_t blocks_per_multiprocessor = 16;
@@ -35,7 +38,8 @@ device::Dim3 bind(const PackSparse& what, const Packing& packing, PackSparseArgs
           .set_bytes = what.set_bytes,
           .sets = static_cast<unsigned>(what.sets)};
   const std::int64_t strips = std::int64_t{what.structure.row_strips} * what.structure.k_blocks;
-  const std::int64_t blocks = std::min(ceil_div(strips, config.threads / packed_lanes()), blocks_per_multiprocessor * what.multiprocessors);
+  const std::int64_t blocks =
+      std::min(ceil_div(strips, config.threads / packed_lanes()), blocks_per_multiprocessor * what.multiprocessors);
   return grid_of(blocks, what.sets);
 }
 

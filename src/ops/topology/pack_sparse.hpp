@@ -34,7 +34,9 @@ device::Dim3 bind(const PackSparse& what, const Packing& packing, PackSparseArgs
 /// `describe`: a trivially copyable function object that returns the Packing of a call.
 template <class Call, class Describe>
 Launch pack_sparse_launch(const PackSparse& what, const Describe& describe) {
-  const auto binding = [what, describe](const Call& call, PackSparseArgs& args) { return pack_sparse::bind(what, describe(call), args); };
+  const auto binding = [what, describe](const Call& call, PackSparseArgs& args) {
+    return pack_sparse::bind(what, describe(call), args);
+  };
   return Launch::of<Call, PackSparseArgs>(pack_sparse::request(), pack_sparse::shape(), binding);
 }
 

@@ -17,16 +17,18 @@ PackStripsTraits traits(const PackStrips& what) {
   return {.mode = what.kind.mode, .element = what.element, .grain = what.kind.grain, .marked = what.kind.marked};
 }
 
-/// If rows are scaled few blocks share a row strip, so each has many warps; otherwise small blocks leave less of a device idle.
+/// If rows are scaled few blocks share a row strip, so each has many warps; otherwise small blocks leave less of a
+/// device idle.
 PackStripsConfig config(const PackStrips& what) { return {.threads = packed_scales_rows(what.kind.mode) ? 256 : 128}; }
 
 /// Blocks that share the strips of a row strip: enough to fill the device, none without work. If rows are scaled each
 /// block computes the scales for itself, so that fewer share.
 std::int64_t splits_of(const PackStrips& what) {
   const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.kind.mode) ? 3 : 8;
-  const std::int64_t wanted =
-      ceil_div(blocks_per_multiprocessor * what.multiprocessors, std::max<std::int64_t>(what.structure.row_strips * what.sets, 1));
-  return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, config(what).threads / packed_lanes()), 1, std::max<std::int64_t>(wanted, 1));
+  const std::int64_t wanted = ceil_div(blocks_per_multiprocessor * what.multiprocessors,
+                                       std::max<std::int64_t>(what.structure.row_strips * what.sets, 1));
+  return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, config(what).threads / packed_lanes()), 1,
+                                  std::max<std::int64_t>(wanted, 1));
 }
 
 }  // namespace
@@ -34,11 +36,14 @@ std::int64_t splits_of(const PackStrips& what) {
 codegen::KernelRequest request(const PackStrips& what) {
   return {.family = "pack_strips",
           .header = "topology/pack_strips.h",
-          .expression = codegen::name_expression("pack_strips", "PackStripsTraits", traits(what), "PackStripsConfig", config(what))};
+          .expression = codegen::name_expression("pack_strips", "PackStripsTraits", traits(what), "PackStripsConfig",
+                                                 config(what))};
 }
 
 device::LaunchShape shape(const PackStrips& what) {
-  return {.grid = {}, .block = {static_cast<unsigned>(config(what).threads)}, .shared_bytes = shared_bytes(traits(what), config(what))};
+  return {.grid = {},
+          .block = {static_cast<unsigned>(config(what).threads)},
+          .shared_bytes = shared_bytes(traits(what), config(what))};
 }
 
 device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs& args) {
@@ -48,7 +53,9 @@ device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs
           .values = packing.values,
           .data = memory + what.layout.data_offset_bytes,
           .row_scales = packed_scales_rows(what.kind.mode) ? reinterpret_cast<float*>(memory) : nullptr,
-          .left_over = what.kind.grain == PackedGrain::four ? reinterpret_cast<LeftEntry*>(memory + what.layout.left_offset_bytes) : nullptr,
+          .left_over = what.kind.grain == PackedGrain::four
+                           ? reinterpret_cast<LeftEntry*>(memory + what.layout.left_offset_bytes)
+                           : nullptr,
           .firsts = what.keeps_exact ? reinterpret_cast<int*>(memory + what.layout.firsts_offset_bytes) : nullptr,
           .exact = what.keeps_exact ? reinterpret_cast<float*>(memory + what.layout.exact_offset_bytes) : nullptr,
           .value_stride = what.value_stride,

@@ -39,7 +39,9 @@ device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs
 /// `describe`: a trivially copyable function object that returns the Packing of a call.
 template <class Call, class Describe>
 Launch pack_strips_launch(const PackStrips& what, const Describe& describe) {
-  const auto binding = [what, describe](const Call& call, PackStripsArgs& args) { return pack_strips::bind(what, describe(call), args); };
+  const auto binding = [what, describe](const Call& call, PackStripsArgs& args) {
+    return pack_strips::bind(what, describe(call), args);
+  };
   return Launch::of<Call, PackStripsArgs>(pack_strips::request(what), pack_strips::shape(what), binding);
 }
 

@@ -7,7 +7,8 @@
 
 namespace vostok::ops {
 
-void make_packed_form(const Queue& queue, const PackedFormSource& source, PackedGrain grain, const PackedFormParts& parts) {
+void make_packed_form(const Queue& queue, const PackedFormSource& source, PackedGrain grain,
+                      const PackedFormParts& parts) {
   const CsrArrays& csr = source.csr;
   PackedStepArgs args = {.step = PackedStep::mark_columns,
                          .row_offsets = static_cast<const int*>(csr.row_offsets),
@@ -33,19 +34,22 @@ void make_packed_form(const Queue& queue, const PackedFormSource& source, Packed
   using Memory = QueuedMemory;
   const std::int64_t strip_rows = args.strips * packed_strip_rows();
   const std::int64_t rows = args.row_strips * packed_strip_rows();
-  Memory scratch(queue, Memory::bytes_of<unsigned long long>(strip_rows) + 3 * Memory::bytes_of<std::uint32_t>(args.strips) +
-                            Memory::bytes_of<std::uint32_t>(rows));
+  Memory scratch(queue, Memory::bytes_of<unsigned long long>(strip_rows) +
+                            3 * Memory::bytes_of<std::uint32_t>(args.strips) + Memory::bytes_of<std::uint32_t>(rows));
   args.row_masks = scratch.take<unsigned long long>(strip_rows);
-  for (unsigned** counts : {&args.slot_counts, &args.unit_counts[0], &args.unit_counts[1]}) *counts = scratch.take<std::uint32_t>(args.strips);
+  for (unsigned** counts : {&args.slot_counts, &args.unit_counts[0], &args.unit_counts[1]})
+    *counts = scratch.take<std::uint32_t>(args.strips);
   args.left_counts = scratch.take<std::uint32_t>(rows);
 
   const std::int64_t strip_threads = args.strips * packed_lanes();
-  const Step<PackedStepTraits> program{"topology/packed_strips.h", "make_packed_strips", "PackedStepTraits", {.index = csr.index, .grain = grain}};
+  const Step<PackedStepTraits> program{
+      "topology/packed_strips.h", "make_packed_strips", "PackedStepTraits", {.index = csr.index, .grain = grain}};
   queue.fill_zero(args.row_masks, strip_rows * std::int64_t{sizeof(*args.row_masks)});
   queue.take(program, args, PackedStep::mark_columns, args.nonzeros);
   queue.take(program, args, PackedStep::count_pairs, strip_threads);
   exclusive_scan(queue, args.slot_counts, args.strips, parts.slot_offsets, false);
-  for (const int words : {0, 1}) exclusive_scan(queue, args.unit_counts[words], args.strips, parts.unit_offsets[words], false);
+  for (const int words : {0, 1})
+    exclusive_scan(queue, args.unit_counts[words], args.strips, parts.unit_offsets[words], false);
   queue.take(program, args, PackedStep::start_rows, rows * packed_lanes());
   queue.take(program, args, PackedStep::place_nonzeros, strip_threads);
   if (parts.value_places != nullptr) queue.take(program, args, PackedStep::place_values, args.nonzeros);

@@ -31,10 +31,12 @@ struct PackedFormParts {
   std::uint16_t* slots = nullptr;
   std::int32_t* value_places = nullptr;  ///< null if columns ascend in every row and values lie in that order
   std::uint32_t* unit_offsets[2] = {};
-  std::uint32_t* left_starts = nullptr;                        ///< null if nothing is left over
-  std::function<LeftOverParts(std::uint32_t)> left_over = {};  ///< allocates room for this many; called once, after a wait
+  std::uint32_t* left_starts = nullptr;  ///< null if nothing is left over
+  std::function<LeftOverParts(std::uint32_t)> left_over =
+      {};  ///< allocates room for this many; called once, after a wait
 };
 
-void make_packed_form(const Queue& queue, const PackedFormSource& source, PackedGrain grain, const PackedFormParts& parts);
+void make_packed_form(const Queue& queue, const PackedFormSource& source, PackedGrain grain,
+                      const PackedFormParts& parts);
 
 }  // namespace vostok::ops

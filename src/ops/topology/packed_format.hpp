@@ -17,9 +17,10 @@ namespace vostok::ops {
 
 /// The packing, without the pointers of a call.
 struct PackTask {
-  TopologyPointers topology = {};  ///< the form that the format needs; may be empty, to get only the kernel and its shape
-  Dtype element = Dtype::f32;      ///< of the values
-  std::int64_t value_stride = 0;   ///< elements between two sets of values
+  TopologyPointers topology =
+      {};                      ///< the form that the format needs; may be empty, to get only the kernel and its shape
+  Dtype element = Dtype::f32;  ///< of the values
+  std::int64_t value_stride = 0;  ///< elements between two sets of values
   std::int64_t sets = 1;
   int multiprocessors = usual_multiprocessors;
 };
@@ -30,14 +31,16 @@ struct Packing {
   void* packed = nullptr;        ///< sets of the format's bytes, 256-byte aligned
 };
 
-/// A packed format; stateless, one for each name. Packing writes every used byte. Values, and what is computed from values
-/// alone, fill units of 2 or 4 bytes; all other bytes depend only on the structure. Files of packed values are checked by that.
+/// A packed format; stateless, one for each name. Packing writes every used byte. Values, and what is computed from
+/// values alone, fill units of 2 or 4 bytes; all other bytes depend only on the structure. Files of packed values are
+/// checked by that.
 class PackedFormat {
  public:
   virtual ~PackedFormat() = default;
   /// "strip16x64/pair/f16x3": the name that Family::packed_format returns.
   virtual std::string name() const = 0;
-  /// The topology's form from which it is made, and which kernels read beside it. The caller adds whether that is of A or of A^T.
+  /// The topology's form from which it is made, and which kernels read beside it. The caller adds whether that is of A
+  /// or of A^T.
   virtual TopologyNeeds needs() const = 0;
   /// Bytes of one set of values, a multiple of 256.
   virtual std::int64_t set_bytes(const TopologyPointers& form) const = 0;

@@ -9,11 +9,14 @@
 
 namespace vostok::ops {
 
-std::string runs_format(int gap_bits, Dtype element) { return fmt::format("runs{}/gap{}/{}", run_slots(), gap_bits, name(element)); }
+std::string runs_format(int gap_bits, Dtype element) {
+  return fmt::format("runs{}/gap{}/{}", run_slots(), gap_bits, name(element));
+}
 
 std::int64_t most_runs(const TopologyStatistics& walked, int gap_bits) {
   constexpr const char* what = "runs of a packed matrix";
-  const std::int64_t escapes = checked_multiply(walked.rows - walked.empty_rows, walked.cols / run_escape(gap_bits), what);
+  const std::int64_t escapes =
+      checked_multiply(walked.rows - walked.empty_rows, walked.cols / run_escape(gap_bits), what);
   return (walked.nonzeros + escapes) / run_slots() + std::min(walked.rows - walked.empty_rows, walked.nonzeros);
 }
 
@@ -26,13 +29,15 @@ std::optional<std::string> packed_runs_declined(const TopologyStatistics& walked
   const std::int64_t filled_rows = walked.rows - walked.empty_rows;
   if (filled_rows * (walked.cols / run_escape(gap_bits)) > 2 * walked.nonzeros + filled_rows)
     return fmt::format("gaps of {} bits are too narrow: there may be two escapes for each nonzero", gap_bits);
-  if (checked_multiply(most_runs(walked, gap_bits) + group_runs(), run_slots(), "slots of packed runs") > std::numeric_limits<std::int32_t>::max())
+  if (checked_multiply(most_runs(walked, gap_bits) + group_runs(), run_slots(), "slots of packed runs") >
+      std::numeric_limits<std::int32_t>::max())
     return "packed runs number their slots in 31 bits";
   return std::nullopt;
 }
 
 double expected_slots(const TopologyStatistics& walked, int gap_bits) {
-  const double places = static_cast<double>(std::max<std::int64_t>(walked.rows, 1)) * static_cast<double>(std::max<std::int64_t>(walked.cols, 1));
+  const double places = static_cast<double>(std::max<std::int64_t>(walked.rows, 1)) *
+                        static_cast<double>(std::max<std::int64_t>(walked.cols, 1));
   const auto nonzeros = static_cast<double>(walked.nonzeros);
   const double passed = std::pow(1 - std::min(1.0, nonzeros / places), run_escape(gap_bits) - 1);
   const double escapes = passed < 1 ? std::min(passed / (1 - passed), places / run_escape(gap_bits)) : 0;

@@ -20,7 +20,8 @@ std::int64_t scale_bytes(PackedMode mode, std::int64_t row_strips) {
 }
 
 /// `exact`: how many values lie beside as they are, if any do.
-PackedLayout layout_of(PackedMode mode, std::int64_t row_strips, std::int64_t units, std::int64_t left, std::optional<std::int64_t> exact) {
+PackedLayout layout_of(PackedMode mode, std::int64_t row_strips, std::int64_t units, std::int64_t left,
+                       std::optional<std::int64_t> exact) {
   PackedLayout layout;
   layout.firsts_offset_bytes = scale_bytes(mode, row_strips);
   layout.data_offset_bytes = layout.firsts_offset_bytes;
@@ -37,13 +38,17 @@ std::int64_t strips_of(const TopologyStatistics& walked) { return packed_strip_c
 std::int64_t most_units(PackedGrain grain, const TopologyStatistics& walked, int pair_words) {
   const std::int64_t strips = strips_of(walked);
   // A row has no more pairs than nonzeros, and no more than its columns allow; each strip is rounded up once.
-  const std::int64_t row_pairs = std::min(walked.longest_row, ceil_div(walked.cols, grain == PackedGrain::four ? 4 : 2));
-  const std::int64_t pairs = std::min(walked.nonzeros, checked_multiply(walked.rows, row_pairs, "pairs of packed strips"));
+  const std::int64_t row_pairs =
+      std::min(walked.longest_row, ceil_div(walked.cols, grain == PackedGrain::four ? 4 : 2));
+  const std::int64_t pairs =
+      std::min(walked.nonzeros, checked_multiply(walked.rows, row_pairs, "pairs of packed strips"));
   return strips * packed_strip_units(grain, 0, 1) + ceil_div(pairs * pair_words, 4) + std::min(strips, pairs);
 }
 
 /// For every left-over nonzero there is at least one in strips.
-std::int64_t most_left(PackedGrain grain, const TopologyStatistics& walked) { return grain == PackedGrain::four ? walked.nonzeros / 2 : 0; }
+std::int64_t most_left(PackedGrain grain, const TopologyStatistics& walked) {
+  return grain == PackedGrain::four ? walked.nonzeros / 2 : 0;
+}
 
 }  // namespace
 
@@ -70,13 +75,17 @@ std::optional<StripKind> find_strip_kind(std::string_view format) {
 std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked, PackedGrain grain) {
   const std::int64_t header_bytes_per_nonzero = std::int64_t{64} * packed_lane_words(grain);
   if (walked.duplicates) return "packed strips hold a column once: a row of the mask names one twice";
-  if (grain == PackedGrain::four && walked.cols > fours_most_columns()) return "columns of what strips leave over have 28 bits";
+  if (grain == PackedGrain::four && walked.cols > fours_most_columns())
+    return "columns of what strips leave over have 28 bits";
   // Packing reads up to two batches of lanes past the last number, which must fit in 32 bits too.
   constexpr std::int64_t looked_past = 512;
-  if (walked.nonzeros > std::numeric_limits<std::int32_t>::max() - looked_past) return "packed strips number their values in 32 bits";
-  const std::int64_t header_bytes = checked_multiply(strips_of(walked), packed_header_bytes(grain), "bytes of packed strips");
+  if (walked.nonzeros > std::numeric_limits<std::int32_t>::max() - looked_past)
+    return "packed strips number their values in 32 bits";
+  const std::int64_t header_bytes =
+      checked_multiply(strips_of(walked), packed_header_bytes(grain), "bytes of packed strips");
   if (is_mostly_room(header_bytes, walked.nonzeros, header_bytes_per_nonzero))
-    return fmt::format("nearly all packed strips would be empty: {} bytes of headers for {} nonzeros", header_bytes, walked.nonzeros);
+    return fmt::format("nearly all packed strips would be empty: {} bytes of headers for {} nonzeros", header_bytes,
+                       walked.nonzeros);
   if (most_units(grain, walked, 2) > std::numeric_limits<std::int32_t>::max())
     return "packed strips of 32 GiB and more are past their offsets' range";
   return std::nullopt;
@@ -88,8 +97,9 @@ PackedLayout packed_layout(StripKind kind, const PackedStructure& structure) {
 }
 
 PackedLayout packed_layout_bound(StripKind kind, const TopologyStatistics& walked) {
-  return layout_of(kind.mode, packed_row_strips(walked.rows), most_units(kind.grain, walked, packed_pair_words(kind.mode)),
-                   most_left(kind.grain, walked), std::nullopt);
+  return layout_of(kind.mode, packed_row_strips(walked.rows),
+                   most_units(kind.grain, walked, packed_pair_words(kind.mode)), most_left(kind.grain, walked),
+                   std::nullopt);
 }
 
 }  // namespace vostok::ops

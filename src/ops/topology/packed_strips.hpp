@@ -38,13 +38,16 @@ constexpr bool packs(PackedMode mode, Dtype element) {
 }
 
 /// Strips of a matrix of this size, as kernels walk it.
-constexpr std::int64_t packed_strip_count(std::int64_t rows, std::int64_t cols) { return packed_row_strips(rows) * packed_k_blocks(cols); }
+constexpr std::int64_t packed_strip_count(std::int64_t rows, std::int64_t cols) {
+  return packed_row_strips(rows) * packed_k_blocks(cols);
+}
 
 /// Why a matrix has no packed strips; nothing if it has. `walked`: statistics of the matrix as kernels walk it.
-std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked, PackedGrain grain = PackedGrain::pair);
+std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked,
+                                                  PackedGrain grain = PackedGrain::pair);
 
-/// One set of packed values: scales first, if the mode has them, and where exact values of each row begin, if strips are marked; then the strips'
-/// data, the left-over entries and the exact values.
+/// One set of packed values: scales first, if the mode has them, and where exact values of each row begin, if strips
+/// are marked; then the strips' data, the left-over entries and the exact values.
 struct PackedLayout {
   std::int64_t firsts_offset_bytes = 0;
   std::int64_t data_offset_bytes = 0;
@@ -56,7 +59,8 @@ struct PackedLayout {
 
 /// `structure`: of the kind's grain.
 PackedLayout packed_layout(StripKind kind, const PackedStructure& structure);
-/// Of values that are packed in each call, where exact ones are read from the call's: large enough for every structure with these statistics.
+/// Of values that are packed in each call, where exact ones are read from the call's: large enough for every structure
+/// with these statistics.
 PackedLayout packed_layout_bound(StripKind kind, const TopologyStatistics& walked);
 
 }  // namespace vostok::ops

@@ -35,14 +35,21 @@ void sort_pass(const Queue& queue, const RadixSortTraits& traits, const RadixSor
 
 }  // namespace
 
-int bits_for(std::int64_t largest) { return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest)))); }
+int bits_for(std::int64_t largest) {
+  return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(largest))));
+}
 
 void exclusive_scan(const Queue& queue, const std::uint32_t* counts, std::int64_t count, void* offsets, bool wide) {
   const bool single = count <= single_block_tiles * scan_tile();
   const Chunks chunks = chunks_of(count, scan_tile(), single ? 1 : most_scan_blocks);
   QueuedMemory sums;
   if (!single) sums = QueuedMemory(queue, chunks.blocks * 8);
-  ScanArgs args{.step = ScanStep::sum, .counts = counts, .sums = sums.data(), .offsets = offsets, .count = count, .chunk = chunks.length};
+  ScanArgs args{.step = ScanStep::sum,
+                .counts = counts,
+                .sums = sums.data(),
+                .offsets = offsets,
+                .count = count,
+                .chunk = chunks.length};
   const Step<ScanTraits> scan{"topology/scan.h", "scan", "ScanTraits", {.wide = wide}, block_sum_shared_bytes()};
   if (!single) queue.launch(scan, chunks.blocks, args);
   args.step = ScanStep::apply;
@@ -54,7 +61,8 @@ void sort_positions(const Queue& queue, const SortKeys& keys, std::int32_t* sort
   const Chunks chunks = chunks_of(keys.count, sort_tile(), most_sort_blocks);
   const auto passes = static_cast<int>(ceil_div(keys.key_bits, sort_digit_bits()));
   using Memory = QueuedMemory;
-  Memory scratch(queue, Memory::bytes_of<std::uint32_t>(sort_digits() * chunks.blocks) + Memory::bytes_of<std::uint32_t>(sort_digits()) +
+  Memory scratch(queue, Memory::bytes_of<std::uint32_t>(sort_digits() * chunks.blocks) +
+                            Memory::bytes_of<std::uint32_t>(sort_digits()) +
                             (passes > 1 ? 2 : 0) * Memory::bytes_of<std::uint32_t>(keys.count) +
                             (passes > 2 ? 1 : 0) * Memory::bytes_of<std::uint32_t>(keys.count));
   auto* const counts = scratch.take<std::uint32_t>(sort_digits() * chunks.blocks);

@@ -7,8 +7,8 @@
 
 namespace vostok::ops {
 
-/// offsets[i] = counts[0] + ... + counts[i - 1], for i in [0, count]: one more than there are counts. `wide`: offsets are
-/// int64, else int32, and the total must fit.
+/// offsets[i] = counts[0] + ... + counts[i - 1], for i in [0, count]: one more than there are counts. `wide`: offsets
+/// are int64, else int32, and the total must fit.
 void exclusive_scan(const Queue& queue, const std::uint32_t* counts, std::int64_t count, void* offsets, bool wide);
 
 /// Keys, int32 or uint16, none negative, of which the low `key_bits` bits are used.

@@ -25,7 +25,9 @@ namespace vostok::ops {
 
 /// The element type of a user's index array.
 inline IntegerType integer_type(const IndexArray& array) {
-  return array.element_bytes() == 2 ? IntegerType::u16 : array.element_bytes() == 4 ? IntegerType::i32 : IntegerType::i64;
+  return array.element_bytes() == 2   ? IntegerType::u16
+         : array.element_bytes() == 4 ? IntegerType::i32
+                                      : IntegerType::i64;
 }
 
 /// A kernel of templates/topology/, specialised.
@@ -38,14 +40,17 @@ struct Step {
   std::int64_t shared_bytes = 0;
 
   codegen::KernelRequest request() const {
-    return {.family = kernel, .header = header, .expression = codegen::name_expression(kernel, traits_type, traits, "StepConfig", StepConfig{})};
+    return {.family = kernel,
+            .header = header,
+            .expression = codegen::name_expression(kernel, traits_type, traits, "StepConfig", StepConfig{})};
   }
 };
 
 /// The loaded kernels of the steps, found without generating their source text.
 class StepKernels {
  public:
-  using Loader = std::function<std::shared_ptr<const device::Kernel>(const codegen::KernelRequest& request, std::int64_t shared_bytes)>;
+  using Loader = std::function<std::shared_ptr<const device::Kernel>(const codegen::KernelRequest& request,
+                                                                     std::int64_t shared_bytes)>;
   explicit StepKernels(Loader load) : load_(std::move(load)) {}
 
   /// Thread-safe. The result is valid as long as this object. Errors: the loader's.
@@ -82,7 +87,8 @@ class StepKernels {
 
 class Queue {
  public:
-  Queue(device::Device& device, StepKernels& kernels, Stream stream) : device_(device), kernels_(kernels), stream_(stream) {}
+  Queue(device::Device& device, StepKernels& kernels, Stream stream)
+      : device_(device), kernels_(kernels), stream_(stream) {}
 
   device::Device& device() const { return device_; }
   Stream stream() const { return stream_; }
@@ -93,7 +99,8 @@ class Queue {
     if (blocks == 0) return;
     const device::Kernel& kernel = kernels_.get(step);
     if (device_.only_compiles()) return;  // the kernel is compiled, for a machine that has the device
-    const device::LaunchShape shape{.grid = {static_cast<unsigned>(blocks)}, .block = {StepConfig{}.threads}, .shared_bytes = step.shared_bytes};
+    const device::LaunchShape shape{
+        .grid = {static_cast<unsigned>(blocks)}, .block = {StepConfig{}.threads}, .shared_bytes = step.shared_bytes};
     device_.launch(stream_, kernel, shape, &args, sizeof(Args));
   }
 
@@ -111,7 +118,8 @@ class Queue {
   /// Enough blocks for `count` elements, one or more a thread, to fill the device.
   std::int64_t blocks_for(std::int64_t count) const {
     constexpr std::int64_t blocks_per_multiprocessor = 16;
-    return std::min<std::int64_t>(ceil_div(count, StepConfig{}.threads), blocks_per_multiprocessor * device_.info().multiprocessors);
+    return std::min<std::int64_t>(ceil_div(count, StepConfig{}.threads),
+                                  blocks_per_multiprocessor * device_.info().multiprocessors);
   }
 
  private:

@@ -10,12 +10,14 @@
 
 namespace vostok::ops {
 
-std::optional<std::string> row_slots_declined(const TopologyStatistics& statistics, const SlotShape& shape, IndexType index) {
+std::optional<std::string> row_slots_declined(const TopologyStatistics& statistics, const SlotShape& shape,
+                                              IndexType index) {
   constexpr std::int64_t bytes_per_nonzero = 16;
   if (statistics.longest_row > std::numeric_limits<std::int32_t>::max()) return "the lengths of row slots have 32 bits";
   const std::int64_t count = slot_room(statistics, shape);
   if (count > std::numeric_limits<std::int32_t>::max()) return "row slots have numbers of 32 bits";
-  const std::int64_t slot_bytes = std::int64_t{sizeof(RowRecord)} + std::int64_t{shape.entries} * size_of(integer_type(index));
+  const std::int64_t slot_bytes =
+      std::int64_t{sizeof(RowRecord)} + std::int64_t{shape.entries} * size_of(integer_type(index));
   const std::int64_t bytes = checked_multiply(slot_bytes, count, "row slots");
   if (is_mostly_room(bytes, statistics.nonzeros, bytes_per_nonzero))
     return fmt::format("most of the slots would be empty: {} bytes for {} nonzeros", bytes, statistics.nonzeros);
@@ -49,7 +51,8 @@ RowSlotArgs arguments(const RowSlotSource& source, const SlotShape& shape) {
 
 }  // namespace
 
-void find_first_slots(const Queue& queue, const CsrArrays& csr, const std::int32_t* row_order, const SlotShape& shape, std::int32_t* first_slots) {
+void find_first_slots(const Queue& queue, const CsrArrays& csr, const std::int32_t* row_order, const SlotShape& shape,
+                      std::int32_t* first_slots) {
   const QueuedMemory counts(queue, csr.rows * std::int64_t{sizeof(std::uint32_t)});
   RowSlotArgs args = arguments({.csr = csr, .row_order = row_order}, shape);
   args.piece_counts = counts.as<std::uint32_t>();
@@ -57,7 +60,8 @@ void find_first_slots(const Queue& queue, const CsrArrays& csr, const std::int32
   exclusive_scan(queue, counts.as<const std::uint32_t>(), csr.rows, first_slots, false);
 }
 
-void fill_row_slots(const Queue& queue, const RowSlotSource& source, const SlotShape& shape, std::int64_t count, RowRecord* records, void* columns) {
+void fill_row_slots(const Queue& queue, const RowSlotSource& source, const SlotShape& shape, std::int64_t count,
+                    RowRecord* records, void* columns) {
   RowSlotArgs args = arguments(source, shape);
   args.records = records;
   args.columns = columns;

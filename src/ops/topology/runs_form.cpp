@@ -10,7 +10,9 @@ namespace vostok::ops {
 
 namespace {
 
-Step<RunStepTraits> program_for(IndexType index) { return {"topology/packed_runs.h", "make_packed_runs", "RunStepTraits", {.index = index}}; }
+Step<RunStepTraits> program_for(IndexType index) {
+  return {"topology/packed_runs.h", "make_packed_runs", "RunStepTraits", {.index = index}};
+}
 
 RunStepArgs arguments_of(const RunSource& source, const RunSlots& slots) {
   return {.step = RunStep::count_slots,
@@ -34,7 +36,8 @@ RunStepArgs arguments_of(const RunSource& source, const RunSlots& slots) {
 RunSlots count_runs(const Queue& queue, const RunSource& source, std::uint32_t* row_runs) {
   const auto& [rows, nonzeros] = std::tie(source.csr.rows, source.csr.nonzeros);
   RunSlots slots;
-  slots.memory = QueuedMemory(queue, QueuedMemory::bytes_of<std::uint32_t>(nonzeros) + QueuedMemory::bytes_of<std::uint32_t>(nonzeros + 1));
+  slots.memory = QueuedMemory(
+      queue, QueuedMemory::bytes_of<std::uint32_t>(nonzeros) + QueuedMemory::bytes_of<std::uint32_t>(nonzeros + 1));
   slots.slots = slots.memory.take<std::uint32_t>(nonzeros);
   slots.slots_before = slots.memory.take<std::uint32_t>(nonzeros + 1);
   QueuedMemory counts(queue, QueuedMemory::bytes_of<std::uint32_t>(rows));
@@ -47,7 +50,8 @@ RunSlots count_runs(const Queue& queue, const RunSource& source, std::uint32_t* 
   return slots;
 }
 
-void place_runs(const Queue& queue, const RunSource& source, const RunSlots& slots, const RunParts& parts, std::int64_t groups) {
+void place_runs(const Queue& queue, const RunSource& source, const RunSlots& slots, const RunParts& parts,
+                std::int64_t groups) {
   if (groups == 0) return;
   const std::int64_t runs = groups * group_runs();
   queue.fill_zero(parts.codes, runs * code_pieces(source.gap_bits) * run_piece_bytes());

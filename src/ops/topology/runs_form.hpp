@@ -1,4 +1,5 @@
-// The structure of packed runs in device memory, made from CSR: sparse::packed_runs, bit for bit. Everything is queued; nothing waits.
+// The structure of packed runs in device memory, made from CSR: sparse::packed_runs, bit for bit. Everything is queued;
+// nothing waits.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,7 @@ struct RunParts {
   std::int32_t* firsts = nullptr;
 };
 
-void place_runs(const Queue& queue, const RunSource& source, const RunSlots& slots, const RunParts& parts, std::int64_t groups);
+void place_runs(const Queue& queue, const RunSource& source, const RunSlots& slots, const RunParts& parts,
+                std::int64_t groups);
 
 }  // namespace vostok::ops

@@ -14,12 +14,17 @@ class RunsFormat final : public PackedFormat {
 
   std::string name() const override { return runs_format(gap_bits_, element_); }
   TopologyNeeds needs() const override { return {.run_gap_bits = gap_bits_}; }
-  std::int64_t set_bytes(const TopologyPointers& form) const override { return run_value_bytes(form.runs.groups, element_); }
+  std::int64_t set_bytes(const TopologyPointers& form) const override {
+    return run_value_bytes(form.runs.groups, element_);
+  }
   std::int64_t used_bytes(const TopologyPointers& form) const override { return set_bytes(form); }
   std::vector<Dtype> value_types() const override { return {element_}; }
   Launch pack_launch(const PackTask& task) const override {
-    const PackRuns what = {
-        .element = element_, .gap_bits = gap_bits_, .structure = task.topology.runs, .value_stride = task.value_stride, .sets = task.sets};
+    const PackRuns what = {.element = element_,
+                           .gap_bits = gap_bits_,
+                           .structure = task.topology.runs,
+                           .value_stride = task.value_stride,
+                           .sets = task.sets};
     return pack_runs_launch<Packing>(what, [](const Packing& call) { return call; });
   }
 

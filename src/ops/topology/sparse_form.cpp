@@ -25,7 +25,8 @@ void make_sparse_form(const Queue& queue, const SparseFormSource& source, const 
                       .nonzeros = csr.nonzeros,
                       .row_strips = packed_row_strips(csr.rows),
                       .strips = strips};
-  const Step<SparseStepTraits> program{"topology/sparse_strips.h", "make_sparse_strips", "SparseStepTraits", {.index = csr.index}};
+  const Step<SparseStepTraits> program{
+      "topology/sparse_strips.h", "make_sparse_strips", "SparseStepTraits", {.index = csr.index}};
   queue.fill_zero(parts.groups, strips * packed_lanes() * std::int64_t{sizeof(std::uint32_t)});
   queue.take(program, args, SparseStep::mark_groups, csr.nonzeros);
   queue.take(program, args, SparseStep::count_passes, strips / sparse_tile_strips() * packed_lanes());

@@ -1,4 +1,5 @@
-// The structure of sparse strips in device memory, made from CSR: sparse::sparse_form, bit for bit. Everything is queued; nothing waits.
+// The structure of sparse strips in device memory, made from CSR: sparse::sparse_form, bit for bit. Everything is
+// queued; nothing waits.
 #pragma once
 
 #include <cstdint>

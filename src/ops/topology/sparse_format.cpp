@@ -13,7 +13,9 @@ class SparseFormat final : public PackedFormat {
   std::string name() const override { return sparse_format(element_); }
   TopologyNeeds needs() const override { return {.sparse_strips = true}; }
   std::int64_t set_bytes(const TopologyPointers& form) const override { return sparse_set_bytes(form.sparse); }
-  std::int64_t used_bytes(const TopologyPointers& form) const override { return std::int64_t{form.sparse.units} * packed_unit_bytes(); }
+  std::int64_t used_bytes(const TopologyPointers& form) const override {
+    return std::int64_t{form.sparse.units} * packed_unit_bytes();
+  }
   Launch pack_launch(const PackTask& task) const override {
     const PackSparse what = {.structure = task.topology.sparse,
                              .set_bytes = sparse_set_bytes(task.topology.sparse),

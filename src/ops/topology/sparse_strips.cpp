@@ -20,7 +20,8 @@ std::int64_t most_units(const TopologyStatistics& walked) {
   const std::int64_t steps = strips * sparse_steps();
   // A first pass has at least one nonzero; a second one needs three in four columns.
   const std::int64_t passes = std::min(steps, walked.nonzeros) + std::min(steps, walked.nonzeros / 3);
-  return strips * sparse_strip_units(0) + checked_multiply(passes, sparse_pass_bytes() / packed_unit_bytes(), "units of sparse strips");
+  return strips * sparse_strip_units(0) +
+         checked_multiply(passes, sparse_pass_bytes() / packed_unit_bytes(), "units of sparse strips");
 }
 
 }  // namespace
@@ -37,11 +38,13 @@ std::optional<std::string> sparse_strips_declined(const TopologyStatistics& walk
   constexpr std::int64_t group_bytes_per_nonzero = 64;
   if (walked.duplicates) return "sparse strips hold a column once: a row of the mask names one twice";
   if (walked.nonzeros > std::numeric_limits<std::int32_t>::max()) return "sparse strips number their values in 32 bits";
-  const std::int64_t group_bytes =
-      checked_multiply(packed_strip_count(walked.rows, walked.cols), packed_header_bytes(PackedGrain::pair), "bytes of sparse strips");
+  const std::int64_t group_bytes = checked_multiply(packed_strip_count(walked.rows, walked.cols),
+                                                    packed_header_bytes(PackedGrain::pair), "bytes of sparse strips");
   if (is_mostly_room(group_bytes, walked.nonzeros, group_bytes_per_nonzero))
-    return fmt::format("nearly all sparse strips would be empty: {} bytes for the places of {} nonzeros", group_bytes, walked.nonzeros);
-  if (most_units(walked) > std::numeric_limits<std::int32_t>::max()) return "sparse strips of 32 GiB and more are past their offsets' range";
+    return fmt::format("nearly all sparse strips would be empty: {} bytes for the places of {} nonzeros", group_bytes,
+                       walked.nonzeros);
+  if (most_units(walked) > std::numeric_limits<std::int32_t>::max())
+    return "sparse strips of 32 GiB and more are past their offsets' range";
   return std::nullopt;
 }
 

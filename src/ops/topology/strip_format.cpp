@@ -12,8 +12,12 @@ class StripFormat final : public PackedFormat {
 
   std::string name() const override { return packed_format(kind_); }
   TopologyNeeds needs() const override { return strip_needs(kind_.grain); }
-  std::int64_t set_bytes(const TopologyPointers& form) const override { return packed_layout(kind_, form.packed).set_bytes; }
-  std::int64_t used_bytes(const TopologyPointers& form) const override { return packed_layout(kind_, form.packed).used_bytes; }
+  std::int64_t set_bytes(const TopologyPointers& form) const override {
+    return packed_layout(kind_, form.packed).set_bytes;
+  }
+  std::int64_t used_bytes(const TopologyPointers& form) const override {
+    return packed_layout(kind_, form.packed).used_bytes;
+  }
   Launch pack_launch(const PackTask& task) const override {
     const PackStrips what = {.kind = kind_,
                              .keeps_exact = kind_.marked,

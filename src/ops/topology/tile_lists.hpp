@@ -1,5 +1,5 @@
-// Lists of a mask's tiles (abi/tile_lists.h) in device memory, made from CSR: sparse::tile_lists, bit for bit. Everything is queued; nothing
-// waits.
+// Lists of a mask's tiles (abi/tile_lists.h) in device memory, made from CSR: sparse::tile_lists, bit for bit.
+// Everything is queued; nothing waits.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ struct TileListParts {
 };
 
 /// `csr`: 32-bit offsets, rows sorted. Unused tiles and entries are zeroed.
-void list_tiles(const Queue& queue, const CsrArrays& csr, const TileShape& shape, const TopologyStatistics& statistics, const TileListParts& parts);
+void list_tiles(const Queue& queue, const CsrArrays& csr, const TileShape& shape, const TopologyStatistics& statistics,
+                const TileListParts& parts);
 
 }  // namespace vostok::ops

@@ -32,12 +32,18 @@ TEST_CASE("exceptions of the standard library leave a call as errors that say wh
   CHECK(code_for(std::bad_alloc(), message) == ErrorCode::out_of_memory);
   CHECK(contains(message, "cannot plan SpMM"));
   CHECK(code_of(
-            [] { at_boundary("plan", "SpMM", [] { return std::vector<int>().max_size() + std::string(static_cast<std::size_t>(-1), 'x').size(); }); },
+            [] {
+              at_boundary("plan", "SpMM", [] {
+                return std::vector<int>().max_size() + std::string(static_cast<std::size_t>(-1), 'x').size();
+              });
+            },
             &message) == ErrorCode::out_of_memory);
-  CHECK(code_for(std::filesystem::filesystem_error("read", "/some/file", std::make_error_code(std::errc::is_a_directory)), message) ==
-        ErrorCode::io_failure);
+  CHECK(
+      code_for(std::filesystem::filesystem_error("read", "/some/file", std::make_error_code(std::errc::is_a_directory)),
+               message) == ErrorCode::io_failure);
   CHECK(contains(message, "/some/file"));
-  CHECK(code_for(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)), message) == ErrorCode::internal);
+  CHECK(code_for(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)), message) ==
+        ErrorCode::internal);
   CHECK(code_for(std::out_of_range("at"), message) == ErrorCode::internal);
   CHECK(contains(message, "cannot plan SpMM: at"));
 }

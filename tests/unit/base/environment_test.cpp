@@ -54,8 +54,10 @@ TEST_CASE("a set-user-ID program takes no variable that names code") {
   REQUIRE(chmod(program.c_str(), 04755) == 0);
   const std::string said = test::run_copy_as(test::second_user, program, "a set-user-ID program*",
                                              {std::string(started_by_test) + "=1", std::string(variable) + "=value"});
-  // Where the folder's mount takes no set-user-ID programs, or the libraries may not be read by others, nothing can be said.
-  if (said.find(test::without_rights_of_its_file) != std::string::npos || said.find("error while loading") != std::string::npos) {
+  // Where the folder's mount takes no set-user-ID programs, or the libraries may not be read by others, nothing can be
+  // said.
+  if (said.find(test::without_rights_of_its_file) != std::string::npos ||
+      said.find("error while loading") != std::string::npos) {
     MESSAGE(test::without_rights_of_its_file, ": ", said);
     return;
   }

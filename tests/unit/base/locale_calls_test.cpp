@@ -1,4 +1,5 @@
-// The sources call nothing whose answer the application's locale decides: numbers go through base/number_text.hpp and fmt.
+// The sources call nothing whose answer the application's locale decides: numbers go through base/number_text.hpp and
+// fmt.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -9,12 +10,14 @@
 
 namespace {
 
-/// Each line of the library's and the benchmarks' sources that such a call is on, as "file:line: text". Comments are left out.
+/// Each line of the library's and the benchmarks' sources that such a call is on, as "file:line: text". Comments are
+/// left out.
 std::vector<std::string> lines_with(const std::regex& call) {
   std::vector<std::string> found;
   int files = 0;
   for (const char* folder : {"src", "cache", "include", "bench"})
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::filesystem::path(VOSTOK_SOURCE_FOLDER) / folder)) {
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(std::filesystem::path(VOSTOK_SOURCE_FOLDER) / folder)) {
       const std::string extension = entry.path().extension().string();
       if (extension != ".cpp" && extension != ".hpp") continue;
       ++files;

@@ -9,7 +9,8 @@ using vostok::printable;
 using vostok::printable_lines;
 
 TEST_CASE("text that a terminal shows stays as it is") {
-  for (const char* text : {"", "spmm m 64 k 64", R"(C:\path "quoted" %20)", "na\u00efve \u65e5\u672c\u8a9e \U0001f600 \u00a0"}) {
+  for (const char* text :
+       {"", "spmm m 64 k 64", R"(C:\path "quoted" %20)", "na\u00efve \u65e5\u672c\u8a9e \U0001f600 \u00a0"}) {
     CAPTURE(text);
     CHECK(printable(text) == text);
     CHECK(printable_lines(text) == text);

@@ -35,7 +35,8 @@ TEST_CASE("a mark is of the process that made it, not of its child, the child's 
   CHECK(parents.is_here());
   CHECK(holds_in_child([&] {
     const ProcessMark childs;
-    return !parents.is_here() && childs.is_here() && holds_in_child([&] { return !parents.is_here() && !childs.is_here(); }) && childs.is_here();
+    return !parents.is_here() && childs.is_here() &&
+           holds_in_child([&] { return !parents.is_here() && !childs.is_here(); }) && childs.is_here();
   }));
   CHECK(holds_in_child([&] { return !parents.is_here(); }));
   CHECK(parents.is_here());

@@ -26,8 +26,10 @@ void check_refused(const char* line, const char* reason) {
 TEST_CASE("a line is split into words as a shell splits it") {
   CHECK(split_words("").empty());
   CHECK(split_words("  spmm\t--n  8 \r\n") == Words{"spmm", "--n", "8"});
-  CHECK(split_words(R"(--matrix "my layers/a.smtx" 'it is' a" "b'#'c)") == Words{"--matrix", "my layers/a.smtx", "it is", "a b#c"});
-  CHECK(split_words(R"(--matrix="my a" my\ b \"c\\ '\d' "\"\\\$\`\e")") == Words{"--matrix=my a", "my b", "\"c\\", "\\d", "\"\\$`\\e"});
+  CHECK(split_words(R"(--matrix "my layers/a.smtx" 'it is' a" "b'#'c)") ==
+        Words{"--matrix", "my layers/a.smtx", "it is", "a b#c"});
+  CHECK(split_words(R"(--matrix="my a" my\ b \"c\\ '\d' "\"\\\$\`\e")") ==
+        Words{"--matrix=my a", "my b", "\"c\\", "\\d", "\"\\$`\\e"});
   CHECK(split_words(R"($'a\nb\t\r\\\'\"\x41\xffz\x9' "" '' $x)") == Words{"a\nb\t\r\\'\"A\xffz\t", "", "", "$x"});
   check_refused("a 'b", "quote (') is not closed");
   check_refused("a \"b\\", "quote (\") is not closed");
@@ -48,7 +50,8 @@ TEST_CASE("a quoted word is one printable line, which splits into that word agai
   std::mt19937 random(seed);
   for (int i = 0; i < 20000; ++i) {
     std::string word(random() % 12, ' ');
-    for (char& letter : word) letter = static_cast<char>(random() % 3 == 0 ? "\"'\\$`!# \n-="[random() % 11] : random() % 256);
+    for (char& letter : word)
+      letter = static_cast<char>(random() % 3 == 0 ? "\"'\\$`!# \n-="[random() % 11] : random() % 256);
     const std::string quoted = quoted_word(word);
     CAPTURE(quoted);
     REQUIRE(printable(quoted) == quoted);

@@ -8,7 +8,8 @@
 namespace vostok::bench {
 namespace {
 
-const BaselineColumns columns{.rows = "m", .cols = "k", .n = "n", .times = {{"sputnik_f32_us", "sputnik"}, {"cublas_sgemm_us", "cublas_sgemm"}}};
+const BaselineColumns columns{
+    .rows = "m", .cols = "k", .n = "n", .times = {{"sputnik_f32_us", "sputnik"}, {"cublas_sgemm_us", "cublas_sgemm"}}};
 const BaselineColumns without_n{.rows = "m", .cols = "k", .n = nullptr, .times = {{"sputnik_f32_us", "sputnik"}}};
 
 const std::string csv =

@@ -18,12 +18,12 @@ TEST_CASE("ticks are round and cover the values") {
 }
 
 TEST_CASE("a chart has its title, labels, legend and a point for each value that can be shown") {
-  const Chart chart{
-      .title = "a < b & c",
-      .note = "on a GPU",
-      .x = {.label = "zeros (%)"},
-      .y = {.label = "time (us)", .logarithmic = true},
-      .series = {{.name = "ours", .points = {{50, 10}, {90, 5}, {95, 0}, {99, NAN}}}, {.name = "points", .points = {{60, 100}}, .joined = false}}};
+  const Chart chart{.title = "a < b & c",
+                    .note = "on a GPU",
+                    .x = {.label = "zeros (%)"},
+                    .y = {.label = "time (us)", .logarithmic = true},
+                    .series = {{.name = "ours", .points = {{50, 10}, {90, 5}, {95, 0}, {99, NAN}}},
+                               {.name = "points", .points = {{60, 100}}, .joined = false}}};
   const std::string svg = to_svg(chart);
   const auto count = [&](const std::string& part) {
     int found = 0;
@@ -41,8 +41,9 @@ TEST_CASE("a chart has its title, labels, legend and a point for each value that
 }
 
 TEST_CASE("a chart without a point is an error that names it") {
-  CHECK_THROWS_WITH_AS(to_svg({.title = "empty", .y = {.logarithmic = true}, .series = {{.name = "a", .points = {{1, 0}}}}}),
-                       doctest::Contains("empty"), Error);
+  CHECK_THROWS_WITH_AS(
+      to_svg({.title = "empty", .y = {.logarithmic = true}, .series = {{.name = "a", .points = {{1, 0}}}}}),
+      doctest::Contains("empty"), Error);
 }
 
 }  // namespace

@@ -109,8 +109,8 @@ TEST_CASE("what is timed is the run, what is verified is the run with its delive
 
 TEST_CASE("rivals are each peer's fastest right way, then the baseline, then the better sparse peer") {
   Fixture f;
-  const auto all =
-      f.hold({f.run("", 10, 0), f.run("cusparse", 30, 0), f.run("cusparse", 20, 0), f.run("cusparse", 5, 1.0), f.run("cublas_sgemm", 8, 0)});
+  const auto all = f.hold({f.run("", 10, 0), f.run("cusparse", 30, 0), f.run("cusparse", 20, 0),
+                           f.run("cusparse", 5, 1.0), f.run("cublas_sgemm", 8, 0)});
   const auto rivals = find_rivals(all, {{"sputnik", 15.0}, {"cusparse", 12.0}});
   REQUIRE(rivals.size() == 5);
   CHECK(rivals[0].name == "cusparse");

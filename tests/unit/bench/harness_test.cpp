@@ -52,11 +52,14 @@ TEST_CASE("the made graphs have a million nonzeros each, and differ in vertices,
 }
 
 TEST_CASE("ratios, shares and the worst problems are counted as named") {
-  const Comparison comparison =
-      compare({{.label = "faster", .ours_us = 5, .other_us = 20},
-               {.label = "short and 0.2 slower", .ours_us = 2.2, .other_us = 2.0},
-               {.label = "long and 0.2 slower", .ours_us = 10.2, .other_us = 10.0},
-               {.label = "slower within noise", .ours_us = 10.5, .ours_spread_us = 0.3, .other_us = 10, .other_spread_us = 0.2}});
+  const Comparison comparison = compare({{.label = "faster", .ours_us = 5, .other_us = 20},
+                                         {.label = "short and 0.2 slower", .ours_us = 2.2, .other_us = 2.0},
+                                         {.label = "long and 0.2 slower", .ours_us = 10.2, .other_us = 10.0},
+                                         {.label = "slower within noise",
+                                          .ours_us = 10.5,
+                                          .ours_spread_us = 0.3,
+                                          .other_us = 10,
+                                          .other_spread_us = 0.2}});
   CHECK(comparison.problems == 4);
   CHECK(comparison.at_least_as_fast == doctest::Approx(0.25));
   CHECK(comparison.with_allowance == doctest::Approx(0.5));
@@ -68,7 +71,8 @@ TEST_CASE("ratios, shares and the worst problems are counted as named") {
 
 TEST_CASE("at most ten of the worst are kept, and no problem at all compares as nothing") {
   std::vector<TimePair> pairs;
-  for (int i = 1; i <= 25; ++i) pairs.push_back({.label = std::to_string(i), .ours_us = 1, .other_us = static_cast<double>(i)});
+  for (int i = 1; i <= 25; ++i)
+    pairs.push_back({.label = std::to_string(i), .ours_us = 1, .other_us = static_cast<double>(i)});
   const Comparison comparison = compare(pairs);
   REQUIRE(comparison.worst.size() == 10);
   CHECK(comparison.worst.back().label == "10");
@@ -99,7 +103,8 @@ TEST_CASE("a benchmark plans under its own policy: what is measured cold was tun
     const std::int64_t before = context.counters().memo_hits;
     for (const Policy policy : {first, second}) {
       options.policy = policy;
-      plan_problem<tune::SpmmCase>(context, context.state()->session->device(), options, matrices, Spmm{.n = first == second ? 8 : 16});
+      plan_problem<tune::SpmmCase>(context, context.state()->session->device(), options, matrices,
+                                   Spmm{.n = first == second ? 8 : 16});
     }
     return context.counters().memo_hits - before;
   };
@@ -116,8 +121,11 @@ TEST_CASE("numbers that are not finite are null in JSON") {
 }
 
 TEST_CASE("the driver's version is read out of its kernel module's line") {
-  CHECK(parse_driver_version("NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue Oct  7 01:02:03 UTC 2026") == "580.159.04");
-  CHECK(parse_driver_version("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.51  Release Build") == "575.51");
+  CHECK(parse_driver_version(
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.04  Tue Oct  7 01:02:03 UTC 2026") ==
+        "580.159.04");
+  CHECK(parse_driver_version("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.51  Release Build") ==
+        "575.51");
   CHECK(parse_driver_version("").empty());
 }
 
@@ -128,9 +136,9 @@ TEST_CASE("durations are read by people") {
 
 TEST_CASE("every host call is made in every batch, drained before, and compared with the first") {
   int first = 0, second = 0, drains = 0;
-  const HostTimes times = time_host_calls(
-      {{.name = "first", .batch = [&](int count) { first += count; }}, {.name = "second", .batch = [&](int count) { second += count; }}}, 10, 5,
-      [&] { ++drains; });
+  const HostTimes times = time_host_calls({{.name = "first", .batch = [&](int count) { first += count; }},
+                                           {.name = "second", .batch = [&](int count) { second += count; }}},
+                                          10, 5, [&] { ++drains; });
   CHECK(first == second);
   CHECK(first >= 50);
   CHECK(drains == first / 10 + second / 10 + 1);

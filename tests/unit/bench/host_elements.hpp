@@ -12,7 +12,9 @@ namespace vostok::bench::host {
 
 inline float read(const void* data, Dtype type, std::int64_t index) {
   const std::int64_t bytes = size_of(type);
-  return sparse::from_storage(type, {static_cast<const std::byte*>(data) + index * bytes, static_cast<std::size_t>(bytes)}).front();
+  return sparse::from_storage(type,
+                              {static_cast<const std::byte*>(data) + index * bytes, static_cast<std::size_t>(bytes)})
+      .front();
 }
 
 inline void write(void* data, Dtype type, std::int64_t index, float value) {

@@ -16,8 +16,8 @@ namespace {
 
 /// Passed alike: both pointers, or both floating, or both integers or enumerations, and of one size.
 template <class A, class B>
-constexpr bool passed_alike =
-    sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> && std::is_floating_point_v<A> == std::is_floating_point_v<B>;
+constexpr bool passed_alike = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> &&
+                              std::is_floating_point_v<A> == std::is_floating_point_v<B>;
 
 template <class A, class B>
 constexpr bool same_shape = false;
@@ -30,8 +30,10 @@ static_assert(!same_shape<int(void*, float), int(void*, double)>, "a size is see
 static_assert(!same_shape<int(void*), int(long long)>, "a pointer is told from a number");
 static_assert(!same_shape<int(void*), int(void*, int)>, "a missing parameter is seen");
 
-#define VOSTOK_COMPARE(symbol, ...) \
-  static_assert(same_shape<PeerFunction<__VA_ARGS__>::Signature, decltype(::symbol)>, #symbol " is declared otherwise");
+#define VOSTOK_COMPARE(symbol, ...)                                                           \
+  static_assert(same_shape<PeerFunction<__VA_ARGS__>::Signature, decltype(::symbol)>, #symbol \
+                " is declared "                                                               \
+                "otherwise");
 }  // namespace
 namespace cusparse {
 VOSTOK_CUSPARSE_FUNCTIONS(VOSTOK_COMPARE)

@@ -1,5 +1,5 @@
-// The peers' calls, made to host functions that follow the libraries' documentation: layouts, types, sizes and order are right when the
-// result is, as the benchmarks judge it.
+// The peers' calls, made to host functions that follow the libraries' documentation: layouts, types, sizes and order
+// are right when the result is, as the benchmarks judge it.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -28,7 +28,8 @@ constexpr Dtype types[] = {Dtype::f32, Dtype::f16, Dtype::bf16};
 /// Its kernels are the one that splits numbers.
 class SplittingDevice : public test::FakeDevice {
  public:
-  void launch(Stream, const device::Kernel&, const device::LaunchShape&, const void* arguments, std::size_t) const override {
+  void launch(Stream, const device::Kernel&, const device::LaunchShape&, const void* arguments,
+              std::size_t) const override {
     struct Split {
       const float* source;
       std::uint16_t* target;
@@ -51,9 +52,12 @@ struct Small {
   std::vector<std::int32_t> offsets{matrix.row_offsets.begin(), matrix.row_offsets.end()};
   int period = 0;  ///< of the first way of the last SpMM
 
-  PeerMatrix on_device() const { return {.host = &matrix, .row_offsets = offsets.data(), .column_indices = matrix.column_indices.data()}; }
+  PeerMatrix on_device() const {
+    return {.host = &matrix, .row_offsets = offsets.data(), .column_indices = matrix.column_indices.data()};
+  }
 
-  std::vector<Measured> spmm(Peer& peer, Dtype element, bool transposed, std::int64_t columns = n, std::int64_t rotated_bytes = 0) {
+  std::vector<Measured> spmm(Peer& peer, Dtype element, bool transposed, std::int64_t columns = n,
+                             std::int64_t rotated_bytes = 0) {
     tune::SpmmCase operands(device, {.n = columns, .element = element, .sparse_transposed = transposed}, matrix, seed);
     const auto& call = *static_cast<const SpmmArguments*>(operands.arguments());
     const auto runs = peer.prepare(SpmmOperands{.matrix = on_device(),
@@ -71,8 +75,8 @@ struct Small {
   std::vector<Measured> sddmm(Peer& peer, Dtype element) {
     tune::SddmmCase operands(device, {.n = n, .element = element}, matrix, seed);
     const auto& call = *static_cast<const SddmmArguments*>(operands.arguments());
-    const auto runs =
-        peer.prepare(SddmmOperands{.mask = on_device(), .n = n, .element = element, .lhs = call.lhs, .rhs = call.rhs, .output = call.output});
+    const auto runs = peer.prepare(SddmmOperands{
+        .mask = on_device(), .n = n, .element = element, .lhs = call.lhs, .rhs = call.rhs, .output = call.output});
     return hold_contest(device, operands, runs, rounds);
   }
 };
@@ -85,7 +89,9 @@ void check_right(const Measured& measured) {
   CHECK(measured.counts());
 }
 
-TEST_CASE("cuBLAS is given the sparse matrix stored dense, in an order that makes the row-major product, in every type, and transposed") {
+TEST_CASE(
+    "cuBLAS is given the sparse matrix stored dense, in an order that makes the row-major product, in every type, and "
+    "transposed") {
   Small small;
   {
     const auto peer = make_cublas(small.device, host_cublas::table());
@@ -189,7 +195,8 @@ TEST_CASE("the kernel that splits numbers compiles for GPUs without spills") {
     return;
   }
   for (const char* architecture : {"sm_80", "sm_90"})
-    for (const int numbers : {1, 4}) CHECK(nvrtc->compile(NumberSplitter::source(architecture, numbers)).spill_bytes == 0);
+    for (const int numbers : {1, 4})
+      CHECK(nvrtc->compile(NumberSplitter::source(architecture, numbers)).spill_bytes == 0);
 }
 
 TEST_CASE("cuBLAS's whole product is sampled at the mask for verification, in every type") {
@@ -204,7 +211,9 @@ TEST_CASE("cuBLAS's whole product is sampled at the mask for verification, in ev
   CHECK(small.device.allocations_alive == 0);
 }
 
-TEST_CASE("cuSPARSE's SpMM runs each algorithm with its own preparation, in every type, and one that it refuses fails alone") {
+TEST_CASE(
+    "cuSPARSE's SpMM runs each algorithm with its own preparation, in every type, and one that it refuses fails "
+    "alone") {
   Small small;
   {
     const auto peer = make_cusparse(small.device, host_cusparse::table());
@@ -224,7 +233,9 @@ TEST_CASE("cuSPARSE's SpMM runs each algorithm with its own preparation, in ever
   CHECK(small.device.allocations_alive == 0);
 }
 
-TEST_CASE("cuSPARSE's SDDMM is right in f32 and f16, also where it reads an output that is scaled by zero, and bf16 says that it is not there") {
+TEST_CASE(
+    "cuSPARSE's SDDMM is right in f32 and f16, also where it reads an output that is scaled by zero, and bf16 says "
+    "that it is not there") {
   Small small;
   {
     const auto peer = make_cusparse(small.device, host_cusparse::table());

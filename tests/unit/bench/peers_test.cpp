@@ -53,10 +53,13 @@ TEST_CASE("every function of cuSPARSE that is used is exported by the library th
   CHECK(loads_or_is_absent("cuSPARSE", cusparse::load_api));
 }
 
-TEST_CASE("every function of cuBLAS that is used is exported by the library that is here") { CHECK(loads_or_is_absent("cuBLAS", cublas::load_api)); }
+TEST_CASE("every function of cuBLAS that is used is exported by the library that is here") {
+  CHECK(loads_or_is_absent("cuBLAS", cublas::load_api));
+}
 
 TEST_CASE("what a preparation throws becomes the run's failure") {
-  const PeerRun run = prepare_run("peer", "way", []() -> std::function<void(Stream)> { fail(ErrorCode::unsupported, "cannot do it: {}", 7); });
+  const PeerRun run = prepare_run(
+      "peer", "way", []() -> std::function<void(Stream)> { fail(ErrorCode::unsupported, "cannot do it: {}", 7); });
   CHECK(run.failure == "cannot do it: 7");
   CHECK_FALSE(run.enqueue);
   CHECK(prepare_run("peer", "way", [] { return [](Stream) {}; }).enqueue);

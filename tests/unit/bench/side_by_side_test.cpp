@@ -41,7 +41,8 @@ TEST_CASE("a contender that reads copies in turn reads each equally often in a r
 
 TEST_CASE("a contender that throws has a failure, and the others are timed") {
   test::FakeDevice device;
-  const Contender broken{.name = "broken", .enqueue = [](Stream) { fail(ErrorCode::unsupported, "cannot do this one"); }};
+  const Contender broken{.name = "broken",
+                         .enqueue = [](Stream) { fail(ErrorCode::unsupported, "cannot do this one"); }};
   const auto results = time_side_by_side(device, {contender(device, 0), broken, contender(device, 1)}, rounds);
   CHECK(results[0].timing);
   CHECK_FALSE(results[1].timing);

@@ -11,7 +11,13 @@ namespace {
 
 /// Against "peer", 1 and 20 us.
 std::vector<Outcome> some() {
-  return {{.label = "short", .n = 8, .sparsity = 0.502, .family = "a", .ours_us = 2, .rivals = {{.name = "peer", .us = 1}}, .heuristic_us = 2},
+  return {{.label = "short",
+           .n = 8,
+           .sparsity = 0.502,
+           .family = "a",
+           .ours_us = 2,
+           .rivals = {{.name = "peer", .us = 1}},
+           .heuristic_us = 2},
           {.label = "long",
            .n = 64,
            .sparsity = 0.9,
@@ -55,7 +61,8 @@ TEST_CASE("problems are chosen by their n, sparsity, row lengths and the time of
 
 TEST_CASE("each problem alone may be 3 % slower, or 0.3 us where the other is short") {
   const auto with = [](double ours_us, double other_us) {
-    const std::vector<Outcome> one = {{.label = "one", .ours_us = ours_us, .rivals = {{.name = "peer", .us = other_us}}}};
+    const std::vector<Outcome> one = {
+        {.label = "one", .ours_us = ours_us, .rivals = {{.name = "peer", .us = other_us}}}};
     return reach(against_peer(0.5, 0.5, {}, true), one)->meets_floor;
   };
   CHECK(with(3.25, 3.0));
@@ -88,13 +95,15 @@ TEST_CASE("a packing counts in calls of its problem, and the heuristic against t
 }
 
 TEST_CASE("a target that no problem can answer is neither met nor missed") {
-  const std::vector<Target> targets = {{.of = "all", .other = "nobody", .floor = 2.0}, {.of = "all", .measure = Measure::time_us, .stretch = 20}};
+  const std::vector<Target> targets = {{.of = "all", .other = "nobody", .floor = 2.0},
+                                       {.of = "all", .measure = Measure::time_us, .stretch = 20}};
   const Json list = targets_json(targets, some());
   CHECK(list[0]["meets_floor"].is_null());
   CHECK(list[0]["reached"].is_null());
   CHECK(list[1]["meets_floor"].is_null());
   CHECK(list[1]["meets_stretch"] == true);
-  CHECK(targets_text(targets, some()).find("target: all: nobody over ours: no problem of it was measured") != std::string::npos);
+  CHECK(targets_text(targets, some()).find("target: all: nobody over ours: no problem of it was measured") !=
+        std::string::npos);
   CHECK(targets_text(targets, some()).find("10.000, stretch 20 us met") != std::string::npos);
 }
 
@@ -117,7 +126,9 @@ TEST_CASE("every set has problems of its own, or is the list's, and targets that
       CHECK((target.floor || target.stretch));
     }
   }
-  CHECK_THROWS_WITH_AS(find_spmm_set("none"), doctest::Contains("dlmc, llm, llm_tokens, llm_wide, crossover, rnn, row_variation, power_law"), Error);
+  CHECK_THROWS_WITH_AS(find_spmm_set("none"),
+                       doctest::Contains("dlmc, llm, llm_tokens, llm_wide, crossover, rnn, row_variation, power_law"),
+                       Error);
 }
 
 TEST_CASE("the sets of generated masks are named as the baselines name them") {

@@ -61,7 +61,8 @@ struct Listed {
 };
 
 std::vector<Listed> families() {
-  return {{row_tile_techniques(), codegen::to_map(everything_on())}, {row_strips_techniques(), codegen::to_map(strips_with_everything_on())}};
+  return {{row_tile_techniques(), codegen::to_map(everything_on())},
+          {row_strips_techniques(), codegen::to_map(strips_with_everything_on())}};
 }
 
 template <class Check>

@@ -53,14 +53,16 @@ vostok_plan_options quick() {
 
 }  // namespace
 
-TEST_CASE("device memory comes from the caller's functions and goes back to them, also what outlives its context's handle") {
+TEST_CASE(
+    "device memory comes from the caller's functions and goes back to them, also what outlives its context's handle") {
   Memory memory;
   vostok_options options = test::quiet_options();
   options.allocate = allocate;
   options.release = release;
   options.allocator_user = &memory;
   test::COfContext context = test::open(options);
-  const auto array = test::made<test::COfArray>([&](vostok_array** out) { return vostok_array_create(context.get(), 1000, out); });
+  const auto array =
+      test::made<test::COfArray>([&](vostok_array** out) { return vostok_array_create(context.get(), 1000, out); });
   CHECK(memory.served == 1);
   CHECK(vostok_array_bytes(array.get()) == 1000);
   CHECK(reinterpret_cast<std::uintptr_t>(vostok_array_data(array.get())) % 256 == 0);
@@ -88,7 +90,8 @@ TEST_CASE("what the caller's allocator served has all come back once the last ha
     options.allocator_user = &memory;
     const test::COfContext context = test::open(options);
     const test::COfTopology topology = test::small_topology(context);
-    const auto empty = test::made<test::COfArray>([&](vostok_array** out) { return vostok_array_create(context.get(), 0, out); });
+    const auto empty =
+        test::made<test::COfArray>([&](vostok_array** out) { return vostok_array_create(context.get(), 0, out); });
     CHECK(vostok_array_data(empty.get()) == nullptr);
     CHECK(vostok_array_bytes(empty.get()) == 0);
   }
@@ -128,8 +131,8 @@ TEST_CASE("progress is told while a plan is tuned, and stop ends it") {
   options.progress_user = &lines;
   options.stop_user = &asked;
   options.stop = [](void* user) { return static_cast<std::int32_t>(++*static_cast<std::atomic<int>*>(user) > 1); };
-  const auto plan =
-      test::made<test::COfPlan>([&](vostok_plan** out) { return vostok_plan_spmm(context.get(), topology.get(), &problem, &options, out); });
+  const auto plan = test::made<test::COfPlan>(
+      [&](vostok_plan** out) { return vostok_plan_spmm(context.get(), topology.get(), &problem, &options, out); });
   CHECK_FALSE(lines.texts.empty());
   CHECK(asked > 1);
 }

@@ -27,14 +27,16 @@ std::map<std::string, int> header_constants() {
   const std::string header = sparse::read_bytes(VOSTOK_SOURCE_FOLDER "/include/vostok/vostok.h");
   const std::regex pattern(R"((VOSTOK_[A-Z0-9_]+) = (-?[0-9]+))");
   std::map<std::string, int> found;
-  for (auto match = std::sregex_iterator(header.begin(), header.end(), pattern); match != std::sregex_iterator(); ++match)
+  for (auto match = std::sregex_iterator(header.begin(), header.end(), pattern); match != std::sregex_iterator();
+       ++match)
     found[(*match)[1]] = std::stoi((*match)[2]);
   return found;
 }
 
 }  // namespace
 
-TEST_CASE("every constant of the header is a status, an enumerator by the name of its enumeration, or the default type") {
+TEST_CASE(
+    "every constant of the header is a status, an enumerator by the name of its enumeration, or the default type") {
   std::map<std::string, int> constants = header_constants();
   REQUIRE(constants.size() > 70);
   CHECK(constants.extract("VOSTOK_DTYPE_DEFAULT").mapped() == -1);
@@ -64,7 +66,8 @@ TEST_CASE("each enumeration's values follow one another from 0, and there is no 
     CAPTURE(one);
     std::ptrdiff_t count = 0;
     for (const c::Constant& constant : c::constants()) count += constant.enumeration == one;
-    for (std::ptrdiff_t value = 0; value < count; ++value) CHECK(vostok_enum_name(one.c_str(), static_cast<std::int32_t>(value)) != nullptr);
+    for (std::ptrdiff_t value = 0; value < count; ++value)
+      CHECK(vostok_enum_name(one.c_str(), static_cast<std::int32_t>(value)) != nullptr);
     CHECK(vostok_enum_name(one.c_str(), static_cast<std::int32_t>(count)) == nullptr);
     CHECK(vostok_enum_name(one.c_str(), -1) == nullptr);
   }
@@ -80,7 +83,8 @@ TEST_CASE("efforts, policies and provenances have the names that C++ gives them"
     using E = decltype(first);
     std::int32_t value = 0;
     for (; name(static_cast<E>(value)) != nullptr; ++value)
-      CHECK(vostok_enum_name(std::string(c::enumeration(first)).c_str(), value) == std::string(name(static_cast<E>(value))));
+      CHECK(vostok_enum_name(std::string(c::enumeration(first)).c_str(), value) ==
+            std::string(name(static_cast<E>(value))));
     CHECK(vostok_enum_name(std::string(c::enumeration(first)).c_str(), value) == nullptr);
   };
   same(Effort{});

@@ -1,4 +1,5 @@
-// What the tests of the C interface share: handles with owners, a context without a cache, and a structure with its defaults.
+// What the tests of the C interface share: handles with owners, a context without a cache, and a structure with its
+// defaults.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -74,7 +75,8 @@ struct SmallMatrix {
 
 inline COfTopology small_topology(const COfContext& context, const SmallMatrix& matrix = {}) {
   const vostok_csr csr = matrix.csr();
-  return made<COfTopology>([&](vostok_topology** topology) { return vostok_topology_create(context.get(), &csr, nullptr, topology); });
+  return made<COfTopology>(
+      [&](vostok_topology** topology) { return vostok_topology_create(context.get(), &csr, nullptr, topology); });
 }
 
 inline vostok_spmm spmm_of(std::int64_t n) {
@@ -85,7 +87,8 @@ inline vostok_spmm spmm_of(std::int64_t n) {
 }
 
 inline COfPlan plan_of(const COfContext& context, const COfTopology& topology, const vostok_spmm& problem) {
-  return made<COfPlan>([&](vostok_plan** plan) { return vostok_plan_spmm(context.get(), topology.get(), &problem, nullptr, plan); });
+  return made<COfPlan>(
+      [&](vostok_plan** plan) { return vostok_plan_spmm(context.get(), topology.get(), &problem, nullptr, plan); });
 }
 
 inline vostok_spmm_arguments arguments_of(const void* values, const void* dense, void* output) {

@@ -1,4 +1,5 @@
-// Each pointer in turn is null, beside others that are good. What takes nothing but null is asked by c_nulls, which is made from the header.
+// Each pointer in turn is null, beside others that are good. What takes nothing but null is asked by c_nulls, which is
+// made from the header.
 #include <doctest/doctest.h>
 
 #include "unit/c/fixture.hpp"
@@ -34,7 +35,8 @@ TEST_CASE("a null input is refused by its name, and what was to be made is null"
   vostok_plan* plan = on.plan.get();
   check_null(vostok_plan_spmm(context, nullptr, &on.problem, nullptr, &plan), "topology: it is NULL");
   CHECK(plan == nullptr);
-  check_null(vostok_plan_spmm(context, on.topology.get(), nullptr, nullptr, &plan), "vostok_spmm: the pointer to it is NULL");
+  check_null(vostok_plan_spmm(context, on.topology.get(), nullptr, nullptr, &plan),
+             "vostok_spmm: the pointer to it is NULL");
   check_null(vostok_plan_rebind(on.plan.get(), nullptr, &plan), "topology: it is NULL");
   vostok_packed* packed = nullptr;
   check_null(vostok_packed_load(context, on.topology.get(), nullptr, 8, &packed), "data: it is NULL");
@@ -43,8 +45,10 @@ TEST_CASE("a null input is refused by its name, and what was to be made is null"
   check_null(vostok_copy_to_device(context, on.memory, nullptr, 4, nullptr), "host is null");
   check_null(vostok_topology_read(on.topology.get(), nullptr, on.memory, 4, nullptr), "row_offsets is null");
   check_null(vostok_linear_indices(on.topology.get(), nullptr, 4, nullptr), "indices is null");
-  check_null(vostok_to_dense(on.topology.get(), on.memory, nullptr, nullptr), "vostok_dense: the pointer to it is NULL");
-  check_null(vostok_make_uniform_mask(context, nullptr, nullptr, &topology), "vostok_uniform_mask: the pointer to it is NULL");
+  check_null(vostok_to_dense(on.topology.get(), on.memory, nullptr, nullptr),
+             "vostok_dense: the pointer to it is NULL");
+  check_null(vostok_make_uniform_mask(context, nullptr, nullptr, &topology),
+             "vostok_uniform_mask: the pointer to it is NULL");
 }
 
 TEST_CASE("a null output is refused by its name, and nothing is made") {

@@ -19,7 +19,8 @@ using Operand = std::array<float, 256>;
 
 Operand operand(int salt) {
   Operand values{};
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i) + static_cast<float>(salt));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = std::sin(static_cast<float>(i) + static_cast<float>(salt));
   return values;
 }
 
@@ -46,19 +47,24 @@ C initial(void (*init)(C*, size_t)) {
 
 /// A function that plans a problem on the stage.
 template <class C>
-auto masked(const Stage& stage,
-            vostok_status (*plan)(const vostok_context*, const vostok_topology*, const C*, const vostok_plan_options*, vostok_plan**)) {
-  return [&stage, plan](const C& problem, vostok_plan** out) { return plan(stage.context.get(), stage.topology.get(), &problem, nullptr, out); };
+auto masked(const Stage& stage, vostok_status (*plan)(const vostok_context*, const vostok_topology*, const C*,
+                                                      const vostok_plan_options*, vostok_plan**)) {
+  return [&stage, plan](const C& problem, vostok_plan** out) {
+    return plan(stage.context.get(), stage.topology.get(), &problem, nullptr, out);
+  };
 }
 template <class C>
-auto unmasked(const Stage& stage, vostok_status (*plan)(const vostok_context*, const C*, const vostok_plan_options*, vostok_plan**)) {
-  return [&stage, plan](const C& problem, vostok_plan** out) { return plan(stage.context.get(), &problem, nullptr, out); };
+auto unmasked(const Stage& stage,
+              vostok_status (*plan)(const vostok_context*, const C*, const vostok_plan_options*, vostok_plan**)) {
+  return
+      [&stage, plan](const C& problem, vostok_plan** out) { return plan(stage.context.get(), &problem, nullptr, out); };
 }
 
 /// Plans, and executes in both languages: `fill` names the operands of a call that writes to its second argument.
 template <class Problem, class C, class Arguments, class MakePlan, class Fill>
 test::COfPlan same_as_cpp(Stage& stage, const C& problem, const MakePlan& make_plan,
-                          vostok_status (*execute)(const vostok_plan*, void*, const Arguments*), Arguments arguments, const Fill& fill) {
+                          vostok_status (*execute)(const vostok_plan*, void*, const Arguments*), Arguments arguments,
+                          const Fill& fill) {
   auto plan = test::made<test::COfPlan>([&](vostok_plan** out) { return make_plan(problem, out); });
   const auto operation = vostok_plan_operation(plan.get());
   CAPTURE(vostok_enum_name("operation", operation));
@@ -89,8 +95,8 @@ TEST_CASE("SpMM, SDDMM and softmax in C give the bits that they give in C++") {
   spmm.n = 4;
   spmm.bias = VOSTOK_BIAS_PER_ROW;
   spmm.scale = VOSTOK_SCALE_HOST;
-  same_as_cpp<Spmm>(stage, spmm, masked(stage, vostok_plan_spmm), vostok_execute_spmm, initial(vostok_spmm_arguments_init),
-                    [&](auto& arguments, float* output) {
+  same_as_cpp<Spmm>(stage, spmm, masked(stage, vostok_plan_spmm), vostok_execute_spmm,
+                    initial(vostok_spmm_arguments_init), [&](auto& arguments, float* output) {
                       arguments.values = stage.a.data();
                       arguments.dense = stage.b.data();
                       arguments.bias = stage.c.data();
@@ -100,8 +106,8 @@ TEST_CASE("SpMM, SDDMM and softmax in C give the bits that they give in C++") {
   vostok_sddmm sddmm = initial(vostok_sddmm_init);
   sddmm.n = 4;
   sddmm.multiply = 1;
-  same_as_cpp<Sddmm>(stage, sddmm, masked(stage, vostok_plan_sddmm), vostok_execute_sddmm, initial(vostok_sddmm_arguments_init),
-                     [&](auto& arguments, float* output) {
+  same_as_cpp<Sddmm>(stage, sddmm, masked(stage, vostok_plan_sddmm), vostok_execute_sddmm,
+                     initial(vostok_sddmm_arguments_init), [&](auto& arguments, float* output) {
                        arguments.lhs = stage.a.data();
                        arguments.rhs = stage.b.data();
                        arguments.multiplier = stage.c.data();
@@ -109,14 +115,15 @@ TEST_CASE("SpMM, SDDMM and softmax in C give the bits that they give in C++") {
                      });
   vostok_softmax softmax = initial(vostok_softmax_init);
   softmax.statistics = VOSTOK_ROW_STATISTICS_WRITE;
-  same_as_cpp<Softmax>(stage, softmax, masked(stage, vostok_plan_softmax), vostok_execute_softmax, initial(vostok_softmax_arguments_init),
-                       [&](auto& arguments, float* output) {
+  same_as_cpp<Softmax>(stage, softmax, masked(stage, vostok_plan_softmax), vostok_execute_softmax,
+                       initial(vostok_softmax_arguments_init), [&](auto& arguments, float* output) {
                          arguments.values = stage.a.data();
                          arguments.row_statistics = output + 64;
                          arguments.output = output;
                        });
-  same_as_cpp<SoftmaxBackward>(stage, initial(vostok_softmax_backward_init), masked(stage, vostok_plan_softmax_backward),
-                               vostok_execute_softmax_backward, initial(vostok_softmax_backward_arguments_init), [&](auto& arguments, float* output) {
+  same_as_cpp<SoftmaxBackward>(stage, initial(vostok_softmax_backward_init),
+                               masked(stage, vostok_plan_softmax_backward), vostok_execute_softmax_backward,
+                               initial(vostok_softmax_backward_arguments_init), [&](auto& arguments, float* output) {
                                  arguments.probabilities = stage.a.data();
                                  arguments.output_gradient = stage.b.data();
                                  arguments.input_gradient = output;
@@ -128,27 +135,29 @@ TEST_CASE("attention and its gradient in C give the bits that they give in C++")
   vostok_attention attention = initial(vostok_attention_init);
   attention.n = 4;
   attention.saved = VOSTOK_SAVED_ROW_STATISTICS;
-  const test::COfPlan forward = same_as_cpp<SparseAttention>(stage, attention, masked(stage, vostok_plan_attention), vostok_execute_attention,
-                                                             initial(vostok_attention_arguments_init), [&](auto& arguments, float* output) {
-                                                               arguments.query = stage.a.data();
-                                                               arguments.key = stage.b.data();
-                                                               arguments.value = stage.c.data();
-                                                               arguments.saved = stage.saved.data();
-                                                               arguments.output = output;
-                                                             });
+  const test::COfPlan forward =
+      same_as_cpp<SparseAttention>(stage, attention, masked(stage, vostok_plan_attention), vostok_execute_attention,
+                                   initial(vostok_attention_arguments_init), [&](auto& arguments, float* output) {
+                                     arguments.query = stage.a.data();
+                                     arguments.key = stage.b.data();
+                                     arguments.value = stage.c.data();
+                                     arguments.saved = stage.saved.data();
+                                     arguments.output = output;
+                                   });
   CHECK(vostok_plan_saved_bytes(forward.get()) > 0);
   CHECK(vostok_plan_saved_bytes(forward.get()) <= static_cast<std::int64_t>(sizeof stage.saved));
-  same_as_cpp<SparseAttentionBackward>(stage, attention, masked(stage, vostok_plan_attention_backward), vostok_execute_attention_backward,
-                                       initial(vostok_attention_backward_arguments_init), [&](auto& arguments, float* output) {
-                                         arguments.query = stage.a.data();
-                                         arguments.key = stage.b.data();
-                                         arguments.value = stage.c.data();
-                                         arguments.output_gradient = stage.a.data() + 128;
-                                         arguments.saved = stage.saved.data();
-                                         arguments.query_gradient = output;
-                                         arguments.key_gradient = output + 64;
-                                         arguments.value_gradient = output + 128;
-                                       });
+  same_as_cpp<SparseAttentionBackward>(
+      stage, attention, masked(stage, vostok_plan_attention_backward), vostok_execute_attention_backward,
+      initial(vostok_attention_backward_arguments_init), [&](auto& arguments, float* output) {
+        arguments.query = stage.a.data();
+        arguments.key = stage.b.data();
+        arguments.value = stage.c.data();
+        arguments.output_gradient = stage.a.data() + 128;
+        arguments.saved = stage.saved.data();
+        arguments.query_gradient = output;
+        arguments.key_gradient = output + 64;
+        arguments.value_gradient = output + 128;
+      });
 }
 
 TEST_CASE("operations without a topology in C give the bits that they give in C++, and cannot be rebound") {
@@ -167,19 +176,20 @@ TEST_CASE("operations without a topology in C give the bits that they give in C+
   vostok_im2col im2col = initial(vostok_im2col_init);
   im2col.channels = 1;
   im2col.height = im2col.width = 5;
-  same_as_cpp<Im2col>(stage, im2col, unmasked(stage, vostok_plan_im2col), vostok_execute_im2col, initial(vostok_im2col_arguments_init),
-                      [&](auto& arguments, float* output) {
+  same_as_cpp<Im2col>(stage, im2col, unmasked(stage, vostok_plan_im2col), vostok_execute_im2col,
+                      initial(vostok_im2col_arguments_init), [&](auto& arguments, float* output) {
                         arguments.input = stage.a.data();
                         arguments.output = output;
                       });
   vostok_bias_activation bias = initial(vostok_bias_activation_init);
   bias.rows = bias.columns = 4;
-  const test::COfPlan plan = same_as_cpp<BiasActivation>(stage, bias, unmasked(stage, vostok_plan_bias_activation), vostok_execute_bias_activation,
-                                                         initial(vostok_bias_activation_arguments_init), [&](auto& arguments, float* output) {
-                                                           arguments.input = stage.a.data();
-                                                           arguments.bias = stage.c.data();
-                                                           arguments.output = output;
-                                                         });
+  const test::COfPlan plan = same_as_cpp<BiasActivation>(
+      stage, bias, unmasked(stage, vostok_plan_bias_activation), vostok_execute_bias_activation,
+      initial(vostok_bias_activation_arguments_init), [&](auto& arguments, float* output) {
+        arguments.input = stage.a.data();
+        arguments.bias = stage.c.data();
+        arguments.output = output;
+      });
   vostok_plan* none = nullptr;
   check_refused(vostok_plan_rebind(plan.get(), stage.topology.get(), &none), VOSTOK_INVALID_ARGUMENT, "no topology");
   CHECK(vostok_plan_packed_bytes(plan.get()) == 0);
@@ -190,7 +200,8 @@ TEST_CASE("operations without a topology in C give the bits that they give in C+
   check_refused(vostok_execute_spmm(plan.get(), nullptr, &of_another), VOSTOK_INVALID_ARGUMENT,
                 "cannot execute spmm: plan is one of bias_activation");
   vostok_packed* packed = nullptr;
-  check_refused(vostok_plan_pack(plan.get(), nullptr, stage.a.data(), &packed), VOSTOK_INVALID_ARGUMENT, "plan is one of bias_activation");
+  check_refused(vostok_plan_pack(plan.get(), nullptr, stage.a.data(), &packed), VOSTOK_INVALID_ARGUMENT,
+                "plan is one of bias_activation");
 }
 
 TEST_CASE("many problems are prepared, and each says how it fared") {
@@ -218,12 +229,14 @@ TEST_CASE("many problems are prepared, and each says how it fared") {
                             one(VOSTOK_OPERATION_SPMM, nullptr, topology)};
   constexpr std::size_t count = std::size(problems);
   vostok_status statuses[count];
-  const auto failures = test::made<test::COfBytes>(
-      [&](vostok_bytes** out) { return vostok_prepare(stage.context.get(), &problems->known, count, nullptr, statuses, out); });
+  const auto failures = test::made<test::COfBytes>([&](vostok_bytes** out) {
+    return vostok_prepare(stage.context.get(), &problems->known, count, nullptr, statuses, out);
+  });
   const vostok_status expected[count] = {VOSTOK_OK, VOSTOK_INVALID_ARGUMENT, VOSTOK_INVALID_ARGUMENT,
                                          VOSTOK_OK, VOSTOK_INVALID_ARGUMENT, VOSTOK_INVALID_ARGUMENT};
   for (std::size_t i = 0; i < count; ++i) CHECK(statuses[i] == expected[i]);
-  const std::string text(static_cast<const char*>(vostok_bytes_data(failures.get())), vostok_bytes_size(failures.get()));
+  const std::string text(static_cast<const char*>(vostok_bytes_data(failures.get())),
+                         vostok_bytes_size(failures.get()));
   CHECK(std::count(text.begin(), text.end(), '\n') == count);
   CHECK(text.starts_with("\ncannot plan SpMM: n = -1"));
   CHECK(test::contains(text, "\ncannot read vostok_softmax: scale = 7 is none of scale (one, host, device)\n\n"));
@@ -231,7 +244,8 @@ TEST_CASE("many problems are prepared, and each says how it fared") {
   CHECK(test::contains(text, "cannot read vostok_spmm: the pointer to it is NULL\n"));
 
   CHECK(vostok_prepare(stage.context.get(), nullptr, 0, nullptr, nullptr, nullptr) == VOSTOK_OK);
-  check_refused(vostok_prepare(stage.context.get(), nullptr, 1, nullptr, nullptr, nullptr), VOSTOK_INVALID_ARGUMENT, "vostok_preparation");
+  check_refused(vostok_prepare(stage.context.get(), nullptr, 1, nullptr, nullptr, nullptr), VOSTOK_INVALID_ARGUMENT,
+                "vostok_preparation");
 }
 
 TEST_CASE("a plan for several n is made from a list that need not outlive the call") {

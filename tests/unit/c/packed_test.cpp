@@ -49,7 +49,8 @@ struct Stage {
   }
 
   test::COfPacked pack() const {
-    return test::made<test::COfPacked>([&](vostok_packed** out) { return vostok_plan_pack(plan.get(), nullptr, values.data(), out); });
+    return test::made<test::COfPacked>(
+        [&](vostok_packed** out) { return vostok_plan_pack(plan.get(), nullptr, values.data(), out); });
   }
 
   test::COfBytes save(vostok_status (*how)(const vostok_packed*, vostok_bytes**)) const {
@@ -70,14 +71,15 @@ struct Stage {
 
   /// By a plan for the topology that was made of the saved structure.
   void check_alone(const test::COfPacked& packed) {
-    const auto mask = test::made<test::COfTopology>([&](vostok_topology** out) { return vostok_packed_topology(packed.get(), out); });
+    const auto mask =
+        test::made<test::COfTopology>([&](vostok_topology** out) { return vostok_packed_topology(packed.get(), out); });
     vostok_plan_options options;
     vostok_plan_options_init(&options, sizeof options);
     const std::string format = vostok_packed_format(packed.get());
     options.packed_format = format.c_str();
     const vostok_spmm problem = persistent();
-    const auto planned =
-        test::made<test::COfPlan>([&](vostok_plan** out) { return vostok_plan_spmm(context.get(), mask.get(), &problem, &options, out); });
+    const auto planned = test::made<test::COfPlan>(
+        [&](vostok_plan** out) { return vostok_plan_spmm(context.get(), mask.get(), &problem, &options, out); });
     check_product(planned.get(), packed);
   }
 };
@@ -87,8 +89,9 @@ struct Stage {
 TEST_CASE("values are packed into the caller's memory, which goes back with their last handle") {
   Stage stage;
   const vostok_packed_memory memory = stage.lend();
-  test::COfPacked packed = test::made<test::COfPacked>(
-      [&](vostok_packed** out) { return vostok_plan_pack_into(stage.plan.get(), nullptr, stage.values.data(), &memory, out); });
+  test::COfPacked packed = test::made<test::COfPacked>([&](vostok_packed** out) {
+    return vostok_plan_pack_into(stage.plan.get(), nullptr, stage.values.data(), &memory, out);
+  });
   stage.check_product(stage.plan.get(), packed);
   CHECK(stage.lent.released == 0);
   packed.reset();
@@ -100,13 +103,16 @@ TEST_CASE("where nothing came to lie in it, memory stays the caller's") {
   Stage stage;
   vostok_packed* packed = nullptr;
   vostok_packed_memory memory = stage.lend(16);
-  check_refused(vostok_plan_pack_into(stage.plan.get(), nullptr, stage.values.data(), &memory, &packed), VOSTOK_MISALIGNED_POINTER, "256");
+  check_refused(vostok_plan_pack_into(stage.plan.get(), nullptr, stage.values.data(), &memory, &packed),
+                VOSTOK_MISALIGNED_POINTER, "256");
   memory = stage.lend();
   memory.bytes = 1;
-  check_refused(vostok_plan_pack_into(stage.plan.get(), nullptr, stage.values.data(), &memory, &packed), VOSTOK_INVALID_ARGUMENT, "");
+  check_refused(vostok_plan_pack_into(stage.plan.get(), nullptr, stage.values.data(), &memory, &packed),
+                VOSTOK_INVALID_ARGUMENT, "");
   memory = stage.lend();
   check_refused(vostok_packed_adopt(stage.context.get(), "junk", 4, &memory, nullptr, &packed), VOSTOK_IO_FAILURE, "");
-  check_refused(vostok_packed_adopt(stage.context.get(), nullptr, 0, nullptr, nullptr, &packed), VOSTOK_INVALID_ARGUMENT, "vostok_packed_memory");
+  check_refused(vostok_packed_adopt(stage.context.get(), nullptr, 0, nullptr, nullptr, &packed),
+                VOSTOK_INVALID_ARGUMENT, "vostok_packed_memory");
   CHECK(packed == nullptr);
   CHECK(stage.lent.released == 0);
 }
@@ -117,25 +123,27 @@ TEST_CASE("packed values are loaded without a topology, and read where they lie"
   const void* const data = vostok_bytes_data(saved.get());
   const std::size_t size = vostok_bytes_size(saved.get());
   REQUIRE(size <= stage.memory.size());
-  stage.check_alone(
-      test::made<test::COfPacked>([&](vostok_packed** out) { return vostok_packed_load(stage.context.get(), nullptr, data, size, out); }));
+  stage.check_alone(test::made<test::COfPacked>(
+      [&](vostok_packed** out) { return vostok_packed_load(stage.context.get(), nullptr, data, size, out); }));
 
   vostok_load_options options;
   vostok_load_options_init(&options, sizeof options);
   CHECK(options.keep == VOSTOK_KEEP_EVERYTHING);
   options.topology = stage.topology.get();
-  const auto for_topology =
-      test::made<test::COfPacked>([&](vostok_packed** out) { return vostok_packed_load_with(stage.context.get(), data, size, &options, out); });
+  const auto for_topology = test::made<test::COfPacked>(
+      [&](vostok_packed** out) { return vostok_packed_load_with(stage.context.get(), data, size, &options, out); });
   stage.check_product(stage.plan.get(), for_topology);
   vostok_packed* none = nullptr;
   options.keep = 3;
-  check_refused(vostok_packed_load_with(stage.context.get(), data, size, &options, &none), VOSTOK_INVALID_ARGUMENT, "keep = 3");
+  check_refused(vostok_packed_load_with(stage.context.get(), data, size, &options, &none), VOSTOK_INVALID_ARGUMENT,
+                "keep = 3");
 
   std::memcpy(stage.memory.data(), data, size);
   vostok_packed_memory memory = stage.lend();
   memory.bytes = static_cast<std::int64_t>(size);
-  stage.check_alone(
-      test::made<test::COfPacked>([&](vostok_packed** out) { return vostok_packed_adopt(stage.context.get(), nullptr, 0, &memory, nullptr, out); }));
+  stage.check_alone(test::made<test::COfPacked>([&](vostok_packed** out) {
+    return vostok_packed_adopt(stage.context.get(), nullptr, 0, &memory, nullptr, out);
+  }));
   CHECK(stage.lent.released == 1);
 
   const test::COfBytes head = stage.save(vostok_packed_save_head);

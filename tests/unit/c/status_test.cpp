@@ -40,8 +40,8 @@ void check_no_context(const vostok_options& options, vostok_status wanted, const
   CHECK(context == nullptr);
 }
 
-void check_no_plan(const test::COfContext& context, const test::COfTopology& topology, vostok_status wanted, const std::string& part,
-                   void* stream = nullptr) {
+void check_no_plan(const test::COfContext& context, const test::COfTopology& topology, vostok_status wanted,
+                   const std::string& part, void* stream = nullptr) {
   const vostok_spmm problem = test::spmm_of(4);
   vostok_plan_options options;
   vostok_plan_options_init(&options, sizeof options);
@@ -70,7 +70,9 @@ TEST_CASE("invalid_argument: a device that none is called, and fields without se
   check_no_context(options, VOSTOK_INVALID_ARGUMENT, "trusted_keys[0] is NULL");
 }
 
-TEST_CASE("invalid_topology, misaligned_pointer, out_of_memory, io_failure, wrong_device and format_mismatch: by the calls that C++ has") {
+TEST_CASE(
+    "invalid_topology, misaligned_pointer, out_of_memory, io_failure, wrong_device and format_mismatch: by the calls "
+    "that C++ has") {
   const test::COfContext context = test::open();
   const test::SmallMatrix matrix;
   vostok_csr csr = matrix.csr();
@@ -79,7 +81,8 @@ TEST_CASE("invalid_topology, misaligned_pointer, out_of_memory, io_failure, wron
   vostok_topology* none = nullptr;
   check_refused(vostok_topology_create(context.get(), &csr, nullptr, &none), VOSTOK_INVALID_TOPOLOGY, "9");
   csr.row_offset_bytes = 3;
-  check_refused(vostok_topology_create(context.get(), &csr, nullptr, &none), VOSTOK_INVALID_ARGUMENT, "row_offset_bytes = 3");
+  check_refused(vostok_topology_create(context.get(), &csr, nullptr, &none), VOSTOK_INVALID_ARGUMENT,
+                "row_offset_bytes = 3");
 
   const test::COfTopology topology = test::small_topology(context);
   const test::COfPlan plan = test::plan_of(context, topology, test::spmm_of(4));
@@ -88,7 +91,8 @@ TEST_CASE("invalid_topology, misaligned_pointer, out_of_memory, io_failure, wron
   check_refused(vostok_execute_spmm(plan.get(), nullptr, &misaligned), VOSTOK_MISALIGNED_POINTER, "values");
 
   vostok_array* array = nullptr;
-  check_refused(vostok_array_create(context.get(), std::int64_t{1} << 60, &array), VOSTOK_OUT_OF_MEMORY, "1152921504606846976");
+  check_refused(vostok_array_create(context.get(), std::int64_t{1} << 60, &array), VOSTOK_OUT_OF_MEMORY,
+                "1152921504606846976");
   check_refused(vostok_array_create(context.get(), -1, &array), VOSTOK_INVALID_ARGUMENT, "bytes = -1");
   vostok_packed* packed = nullptr;
   check_refused(vostok_packed_load(context.get(), topology.get(), "junk", 4, &packed), VOSTOK_IO_FAILURE, "memory");
@@ -99,7 +103,8 @@ TEST_CASE("invalid_topology, misaligned_pointer, out_of_memory, io_failure, wron
   vostok_spmm problem = test::spmm_of(4);
   problem.value_lifetime = VOSTOK_VALUE_LIFETIME_PERSISTENT;
   const test::COfPlan packing = test::plan_of(context, topology, problem);
-  const auto values = test::made<test::COfPacked>([&](vostok_packed** out) { return vostok_plan_pack(packing.get(), nullptr, memory, out); });
+  const auto values = test::made<test::COfPacked>(
+      [&](vostok_packed** out) { return vostok_plan_pack(packing.get(), nullptr, memory, out); });
   const test::COfTopology twin = test::small_topology(context);
   const test::COfPlan of_twin = test::plan_of(context, twin, problem);
   vostok_spmm_arguments arguments = test::arguments_of(nullptr, memory + 16, memory + 32);
@@ -174,10 +179,13 @@ TEST_CASE("after_fork: in a child of the process that made the context") {
     if (vostok_array_create(context.get(), 4, &array) != VOSTOK_AFTER_FORK) throw std::runtime_error("array was made");
     vostok_plan* plan = nullptr;
     const vostok_spmm problem = test::spmm_of(4);
-    if (vostok_plan_spmm(context.get(), topology.get(), &problem, nullptr, &plan) != VOSTOK_AFTER_FORK) throw std::runtime_error("plan was made");
+    if (vostok_plan_spmm(context.get(), topology.get(), &problem, nullptr, &plan) != VOSTOK_AFTER_FORK)
+      throw std::runtime_error("plan was made");
     float memory[2] = {};
-    if (vostok_copy_to_host(context.get(), memory, memory + 1, 4, nullptr) != VOSTOK_AFTER_FORK) throw std::runtime_error("copied");
-    if (vostok_topology_read(topology.get(), memory, memory, 4, nullptr) != VOSTOK_AFTER_FORK) throw std::runtime_error("read");
+    if (vostok_copy_to_host(context.get(), memory, memory + 1, 4, nullptr) != VOSTOK_AFTER_FORK)
+      throw std::runtime_error("copied");
+    if (vostok_topology_read(topology.get(), memory, memory, 4, nullptr) != VOSTOK_AFTER_FORK)
+      throw std::runtime_error("read");
   });
   CHECK_MESSAGE(outcome.finished, outcome.log);
   CHECK_MESSAGE(!outcome.threw, outcome.log);
@@ -192,11 +200,14 @@ TEST_CASE("internal: what a callback throws in spite of the rule ends as a statu
   const vostok_spmm problem = test::spmm_of(4);
   vostok_plan* plan = nullptr;
   options.progress = [](const char*, void*) { throw std::runtime_error("the caller's own"); };
-  check_refused(vostok_plan_spmm(context.get(), topology.get(), &problem, &options, &plan), VOSTOK_INTERNAL, "the caller's own");
+  check_refused(vostok_plan_spmm(context.get(), topology.get(), &problem, &options, &plan), VOSTOK_INTERNAL,
+                "the caller's own");
   options.progress = [](const char*, void*) { throw 1; };
-  check_refused(vostok_plan_spmm(context.get(), topology.get(), &problem, &options, &plan), VOSTOK_INTERNAL, "no exception of the library");
+  check_refused(vostok_plan_spmm(context.get(), topology.get(), &problem, &options, &plan), VOSTOK_INTERNAL,
+                "no exception of the library");
   options.progress = [](const char*, void*) { throw std::bad_alloc(); };
-  check_refused(vostok_plan_spmm(context.get(), topology.get(), &problem, &options, &plan), VOSTOK_OUT_OF_MEMORY, "out of host memory");
+  check_refused(vostok_plan_spmm(context.get(), topology.get(), &problem, &options, &plan), VOSTOK_OUT_OF_MEMORY,
+                "out of host memory");
 }
 
 TEST_CASE("each thread has a last failure of its own, which a call that goes well leaves alone") {

@@ -54,7 +54,8 @@ TEST_CASE("a newer program's structure serves as long as what the library does n
 
   problem.also_unknown = 0x100;
   vostok_plan* plan = nullptr;
-  check_refused(vostok_plan_spmm(context.get(), topology.get(), &problem.known, nullptr, &plan), VOSTOK_UNSUPPORTED, "cannot read vostok_spmm: byte");
+  check_refused(vostok_plan_spmm(context.get(), topology.get(), &problem.known, nullptr, &plan), VOSTOK_UNSUPPORTED,
+                "cannot read vostok_spmm: byte");
   CHECK(plan == nullptr);
 }
 
@@ -69,7 +70,8 @@ TEST_CASE("an older program's structure is read as far as it goes; the rest has 
   CHECK(c::problem_of<Spmm>(&problem) == Spmm{.n = 7, .element = Dtype::bf16});
 }
 
-TEST_CASE("an answer is written as far as the caller's structure goes, and what the library does not know becomes zero") {
+TEST_CASE(
+    "an answer is written as far as the caller's structure goes, and what the library does not know becomes zero") {
   const test::COfContext context = test::open();
   struct {
     vostok_counters known;
@@ -91,7 +93,8 @@ TEST_CASE("a size that is none and a null pointer are refused by the structure's
   CHECK(contains(refusal<Spmm>(sized(3), ErrorCode::invalid_argument), "vostok_spmm: size = 3"));
   CHECK(contains(refusal<Spmm>(sized(0xffffffff), ErrorCode::invalid_argument), "size = 4294967295"));
   std::string message;
-  CHECK(test::code_of([] { c::problem_of<Sddmm>(static_cast<const vostok_sddmm*>(nullptr)); }, &message) == ErrorCode::invalid_argument);
+  CHECK(test::code_of([] { c::problem_of<Sddmm>(static_cast<const vostok_sddmm*>(nullptr)); }, &message) ==
+        ErrorCode::invalid_argument);
   CHECK(contains(message, "vostok_sddmm: the pointer to it is NULL"));
 }
 
@@ -104,10 +107,13 @@ TEST_CASE("an init function writes no more than it is told, and sets no size whe
   vostok_spmm_init(nullptr, sizeof problem);
 }
 
-TEST_CASE("values outside of an enumeration, flags that are neither 0 nor 1 and reserved fields are refused by field and value") {
+TEST_CASE(
+    "values outside of an enumeration, flags that are neither 0 nor 1 and reserved fields are refused by field and "
+    "value") {
   vostok_spmm spmm = test::spmm_of(1);
   spmm.activation = 9;
-  CHECK(contains(refusal<Spmm>(spmm, ErrorCode::invalid_argument), "vostok_spmm: activation = 9 is none of activation (none, relu, gelu,"));
+  CHECK(contains(refusal<Spmm>(spmm, ErrorCode::invalid_argument),
+                 "vostok_spmm: activation = 9 is none of activation (none, relu, gelu,"));
   spmm = test::spmm_of(1);
   spmm.element = 256;  // no enumerator of one byte becomes f32
   CHECK(contains(refusal<Spmm>(spmm, ErrorCode::invalid_argument), "element = 256"));

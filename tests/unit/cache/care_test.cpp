@@ -36,11 +36,14 @@ void fill(const std::filesystem::path& folder) {
   opening.code().put(sample_entry("second"), sample_image(20000));
 }
 
-void change(const std::filesystem::path& file, const std::string& sql) { Connection(file, Access::read_write, 1000).execute(sql); }
+void change(const std::filesystem::path& file, const std::string& sql) {
+  Connection(file, Access::read_write, 1000).execute(sql);
+}
 
 std::vector<std::string> tiles_found(Opening& opening, const plan::DeviceKey& device = sample_device()) {
   std::vector<std::string> tiles;
-  for (const plan::WinnerMatch& match : opening.tuning().find(sample_problem(), device)) tiles.push_back(match.winner.config.at("tile_rows"));
+  for (const plan::WinnerMatch& match : opening.tuning().find(sample_problem(), device))
+    tiles.push_back(match.winner.config.at("tile_rows"));
   return tiles;
 }
 
@@ -118,7 +121,8 @@ TEST_CASE("verify names every fault, and nothing where there is none") {
   const SigningKey key = make_signing_key();
   CHECK(faults_of(tuning, {}).empty());
   CHECK(faults_of(code, {}).empty());
-  const auto has_fault = [](const std::filesystem::path& file, const std::string& part, const std::vector<PublicKey>& trusted = {}) {
+  const auto has_fault = [](const std::filesystem::path& file, const std::string& part,
+                            const std::vector<PublicKey>& trusted = {}) {
     const auto faults = faults_of(file, trusted);
     REQUIRE(faults.size() == 1);
     INFO(faults.front());
@@ -244,8 +248,9 @@ TEST_CASE("exported rows, imported elsewhere, are found there, and what was meas
     CHECK(b.tuning().find(sample_problem(4096), sample_device()).size() == 1);
   }
   SUBCASE("what is no dump is refused whole") {
-    CHECK(vostok::test::code_of([&] { b.opened.exchange->import_rows(rows + "winner nonsense\n", sample_device("GPU-b")); }) ==
-          ErrorCode::invalid_argument);
+    CHECK(vostok::test::code_of([&] {
+            b.opened.exchange->import_rows(rows + "winner nonsense\n", sample_device("GPU-b"));
+          }) == ErrorCode::invalid_argument);
     CHECK(tiles_found(b).empty());
   }
   CHECK(*b.warnings == 0);

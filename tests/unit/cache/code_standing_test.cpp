@@ -23,7 +23,8 @@ TEST_CASE("what is known of code is found in any layer, of any problem and devic
   {
     Opening shipped(in_folder(folder / "shipped"));
     shipped.tuning().add_trial(sample_problem(8), sample_device("GPU-elsewhere"), trial_of("passed", "measured"));
-    shipped.tuning().add_trial(sample_problem(8), sample_device("GPU-elsewhere"), trial_of("banned", "hung", "no answer"));
+    shipped.tuning().add_trial(sample_problem(8), sample_device("GPU-elsewhere"),
+                               trial_of("banned", "hung", "no answer"));
   }
   CacheOptions options = in_folder(folder / "user");
   options.shipped = folder / "shipped";

@@ -16,13 +16,15 @@
 
 namespace vostok::cache::testing {
 
-/// Runs SQL on a file with everything that SQLite allows. `PRAGMA writable_schema` is on: the schema's text can be anything.
+/// Runs SQL on a file with everything that SQLite allows. `PRAGMA writable_schema` is on: the schema's text can be
+/// anything.
 inline void craft(const std::filesystem::path& file, const std::string& sql) {
   sqlite3* opened = nullptr;
   const int result = sqlite3_open(file.c_str(), &opened);
   const std::unique_ptr<sqlite3, decltype(&sqlite3_close)> database(opened, &sqlite3_close);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
-  if (result != SQLITE_OK || sqlite3_exec(opened, ("PRAGMA writable_schema = ON; " + sql).c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
+  if (result != SQLITE_OK ||
+      sqlite3_exec(opened, ("PRAGMA writable_schema = ON; " + sql).c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
     throw std::runtime_error(sqlite3_errmsg(opened));
 }
 
@@ -34,11 +36,15 @@ inline std::string remade(const std::string& table, const std::string& part, con
 /// A file's bytes as pages.
 class Pages {
  public:
-  explicit Pages(std::string bytes) : bytes_(std::move(bytes)) { page_bytes_ = number(16, 2) == 1 ? 65536 : number(16, 2); }
+  explicit Pages(std::string bytes) : bytes_(std::move(bytes)) {
+    page_bytes_ = number(16, 2) == 1 ? 65536 : number(16, 2);
+  }
   std::size_t count() const { return bytes_.size() / page_bytes_; }
   std::size_t page_bytes() const { return page_bytes_; }
   std::string page(std::size_t which) const { return bytes_.substr((which - 1) * page_bytes_, page_bytes_); }
-  void replace(std::size_t which, const std::string& page) { bytes_.replace((which - 1) * page_bytes_, page_bytes_, page); }
+  void replace(std::size_t which, const std::string& page) {
+    bytes_.replace((which - 1) * page_bytes_, page_bytes_, page);
+  }
   std::size_t append(const std::string& page) {
     bytes_ += page;
     for (int i = 0; i < 4; ++i) bytes_[28 + static_cast<std::size_t>(i)] = static_cast<char>(count() >> (24 - 8 * i));
@@ -62,8 +68,8 @@ inline std::string big_endian(std::size_t value, int bytes) {
   return text;
 }
 
-/// A page of a tree's inside, all of whose children are one and the same page. `row` stands between them: a whole cell of a leaf where rows
-/// lie in the inside too (an index, a table without row numbers), else a row's number.
+/// A page of a tree's inside, all of whose children are one and the same page. `row` stands between them: a whole cell
+/// of a leaf where rows lie in the inside too (an index, a table without row numbers), else a row's number.
 inline std::string page_over(std::size_t child, bool is_index, const std::string& row, std::size_t page_bytes) {
   const std::string cell = big_endian(child, 4) + row;
   const std::size_t room = page_bytes - 12;
@@ -76,11 +82,12 @@ inline std::string page_over(std::size_t child, bool is_index, const std::string
   return page;
 }
 
-/// Makes a table (or an index) of a few rows endless, in a file that stays small: its pages stand under each other so often that no scan
-/// of them returns in this world's time.
+/// Makes a table (or an index) of a few rows endless, in a file that stays small: its pages stand under each other so
+/// often that no scan of them returns in this world's time.
 inline void make_endless(const std::filesystem::path& file, const std::string& name) {
   Connection connection(file, Access::read_only, 1000);
-  const auto root = static_cast<std::size_t>(connection.number("SELECT rootpage FROM sqlite_master WHERE name = ?", name));
+  const auto root =
+      static_cast<std::size_t>(connection.number("SELECT rootpage FROM sqlite_master WHERE name = ?", name));
   Pages pages(contents(file));
   const std::string leaf = pages.page(root);
   const bool is_index = leaf.at(0) == '\x0a';
@@ -94,7 +101,8 @@ inline void make_endless(const std::filesystem::path& file, const std::string& n
   }
   std::size_t child = pages.append(leaf);
   constexpr int levels = 12;
-  for (int level = 0; level < levels; ++level) child = pages.append(page_over(child, is_index, row, pages.page_bytes()));
+  for (int level = 0; level < levels; ++level)
+    child = pages.append(page_over(child, is_index, row, pages.page_bytes()));
   pages.replace(root, page_over(child, is_index, row, pages.page_bytes()));
   write_file(file, pages.bytes());
 }

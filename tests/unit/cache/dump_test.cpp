@@ -24,7 +24,9 @@ std::filesystem::path filled(const std::filesystem::path& folder) {
   opening.tuning().add_trial(problem, sample_device("GPU-a"), sample_trial("16"));
   opening.tuning().set_winner(sample_problem(), sample_device("GPU-a"), sample_winner());
   Connection(folder / "tuning.db", Access::read_write, 1000)
-      .execute("INSERT INTO errata VALUES('E1', 'spmm', 'row_tile', 'tile_rows=99', '', 'sm_90', '', '0.1.0', 'wrong on odd n', 1700000000)");
+      .execute(
+          "INSERT INTO errata VALUES('E1', 'spmm', 'row_tile', 'tile_rows=99', '', 'sm_90', '', '0.1.0', 'wrong on odd "
+          "n', 1700000000)");
   return folder / "tuning.db";
 }
 
@@ -90,7 +92,7 @@ TEST_CASE("a text that is no dump is refused by line, and nothing of it is store
   CHECK(refusal(good + "winner family\n").find("field=value") != std::string::npos);
   CHECK(refusal(good + "winner family=row_tile\n").find("is missing") != std::string::npos);
   CHECK(refusal(good + "device colour=red\n").find("device has no field colour") != std::string::npos);
-  CHECK(refusal(good + "device architecture=sm_90 id=1 l2_bytes=1 memory_bytes=many multiprocessors=1 name=a uuid=b\n").find("memory_bytes = many") !=
-        std::string::npos);
+  CHECK(refusal(good + "device architecture=sm_90 id=1 l2_bytes=1 memory_bytes=many multiprocessors=1 name=a uuid=b\n")
+            .find("memory_bytes = many") != std::string::npos);
   CHECK(refusal(good + "winner problem=nobody\n").find("no problem has the id nobody") != std::string::npos);
 }

@@ -38,8 +38,10 @@ bool names(const std::string& sentence, const std::string& part) { return senten
 
 }  // namespace
 
-TEST_CASE("pages that stand under each other without end: every use of the file ends, and leaves a foreign one as it is") {
-  for (const std::string table : {"device", "problem", "trial", "trial_by_code", "winner", "errata", "code", "code_by_use"}) {
+TEST_CASE(
+    "pages that stand under each other without end: every use of the file ends, and leaves a foreign one as it is") {
+  for (const std::string table :
+       {"device", "problem", "trial", "trial_by_code", "winner", "errata", "code", "code_by_use"}) {
     CAPTURE(table);
     const bool is_code = table.starts_with("code");
     const TemporaryFolder folder;
@@ -103,7 +105,8 @@ TEST_CASE("a scan without end ends with an error that names the file and how lon
 
 TEST_CASE("a statement past its time ends with an error that names the file and the time") {
   Connection connection(":memory:", Access::read_write, 0);
-  constexpr const char* endless = "WITH RECURSIVE more(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM more) SELECT count(*) FROM more";
+  constexpr const char* endless =
+      "WITH RECURSIVE more(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM more) SELECT count(*) FROM more";
   connection.limit_statements(std::chrono::milliseconds(1));
   const std::string said = what_of([&] { connection.number(endless); });
   INFO(said);

@@ -1,4 +1,5 @@
-// Which file's errata mask which file's choices: nobody's file takes away what the user has measured, but the library's own.
+// Which file's errata mask which file's choices: nobody's file takes away what the user has measured, but the library's
+// own.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -34,7 +35,8 @@ Tiles tiles_found(Opening& opening) {
   return tiles;
 }
 
-/// The user's own choice is 1, those of two read-only files 2 and 3, the shipped one 4: that is the order in which they are asked.
+/// The user's own choice is 1, those of two read-only files 2 and 3, the shipped one 4: that is the order in which they
+/// are asked.
 CacheOptions four_layers(const std::filesystem::path& folder) {
   choose(folder / "user", "1");
   choose(folder / "first", "2");
@@ -94,7 +96,9 @@ TEST_CASE("a choice for the problem without its bias is masked by what names eit
   CHECK(found_under({{"bias", "none"}}) == 0);
 }
 
-TEST_CASE("an erratum with empty fields masks everything where it counts: a read-only file's for itself and the layers below") {
+TEST_CASE(
+    "an erratum with empty fields masks everything where it counts: a read-only file's for itself and the layers "
+    "below") {
   const TemporaryFolder folder;
   const CacheOptions options = four_layers(folder.path());
   const auto found = [&] {
@@ -137,8 +141,10 @@ TEST_CASE("a masked choice is told: the user's own once in the log, every one wh
   CHECK(opening.tuning().find_same(sample_problem(), sample_device()).empty());
   CHECK(*opening.warnings == 0);
   REQUIRE(opening.lines->size() == 1);
-  const std::string by = "erratum E7 of " + (folder / "shipped" / "tuning.db").string() + R"(: reads\x1b[2J beside the mask)";
-  CHECK(opening.lines->front() == "cache: a choice measured for spmm is not used (row_tile dense_vector=4 tile_rows=1): " + by);
+  const std::string by =
+      "erratum E7 of " + (folder / "shipped" / "tuning.db").string() + R"(: reads\x1b[2J beside the mask)";
+  CHECK(opening.lines->front() ==
+        "cache: a choice measured for spmm is not used (row_tile dense_vector=4 tile_rows=1): " + by);
   const auto masked = opening.tuning().masked(sample_problem(), sample_device());
   REQUIRE(masked.size() == 4);
   for (std::size_t i = 0; i < masked.size(); ++i) {

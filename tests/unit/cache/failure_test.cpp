@@ -39,7 +39,9 @@ void fill(const std::filesystem::path& folder) {
   for (const char* key : {"key", "second", "third"}) opening.code().put(sample_entry(key), sample_image(20000));
 }
 
-void change(const std::filesystem::path& file, const std::string& sql) { Connection(file, Access::read_write, 1000).execute(sql); }
+void change(const std::filesystem::path& file, const std::string& sql) {
+  Connection(file, Access::read_write, 1000).execute(sql);
+}
 
 }  // namespace
 
@@ -202,9 +204,15 @@ TEST_CASE("a damaged kernel is a miss, its row is removed, and the others stay")
 TEST_CASE("a damaged tuning row is a miss, and the others stay") {
   const TemporaryFolder folder;
   fill(folder / "c");
-  Opening(in_folder(folder / "c")).tuning().set_winner(sample_problem(), sample_device("GPU-other"), sample_winner("16"));
-  SUBCASE("a config that is no field map") { change(folder / "c" / "tuning.db", "UPDATE winner SET config = 'tile_rows' WHERE config LIKE '%=8'"); }
-  SUBCASE("an effort that nobody knows") { change(folder / "c" / "tuning.db", "UPDATE winner SET effort = 'heroic' WHERE config LIKE '%=8'"); }
+  Opening(in_folder(folder / "c"))
+      .tuning()
+      .set_winner(sample_problem(), sample_device("GPU-other"), sample_winner("16"));
+  SUBCASE("a config that is no field map") {
+    change(folder / "c" / "tuning.db", "UPDATE winner SET config = 'tile_rows' WHERE config LIKE '%=8'");
+  }
+  SUBCASE("an effort that nobody knows") {
+    change(folder / "c" / "tuning.db", "UPDATE winner SET effort = 'heroic' WHERE config LIKE '%=8'");
+  }
   Opening opening(in_folder(folder / "c"));
   const auto found = opening.tuning().find(sample_problem(), sample_device());
   REQUIRE(found.size() == 1);

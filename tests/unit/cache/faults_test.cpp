@@ -1,4 +1,5 @@
-// The disk fails at every operation in turn: no exception, memory in the files' place, and in the files old or new rows.
+// The disk fails at every operation in turn: no exception, memory in the files' place, and in the files old or new
+// rows.
 #include <doctest/doctest.h>
 
 #include "cache/database.hpp"
@@ -13,7 +14,8 @@ using namespace vostok::cache::testing;
 namespace {
 
 /// Writes with a fault after so many operations. False: there were fewer operations than that.
-bool write_with_fault(FaultyFiles& files, const std::filesystem::path& folder, const std::string& before, int operations, int code, bool for_good) {
+bool write_with_fault(FaultyFiles& files, const std::filesystem::path& folder, const std::string& before,
+                      int operations, int code, bool for_good) {
   files.fail_after(operations, code, for_good);
   {
     Opening opening(in_folder(folder));
@@ -53,7 +55,8 @@ TEST_CASE("whichever operation on a file fails, results are kept in memory, and 
     bool for_good;
   };
   int faults = 0;
-  for (const Fault fault : {Fault{SQLITE_FULL, true}, Fault{SQLITE_FULL, false}, Fault{SQLITE_IOERR_WRITE, true}, Fault{SQLITE_IOERR_WRITE, false}}) {
+  for (const Fault fault : {Fault{SQLITE_FULL, true}, Fault{SQLITE_FULL, false}, Fault{SQLITE_IOERR_WRITE, true},
+                            Fault{SQLITE_IOERR_WRITE, false}}) {
     for (const bool cold : {true, false}) {
       for (int operations = 0;; ++operations) {
         CAPTURE(fault.code);

@@ -1,4 +1,5 @@
-// SQLite's file system with faults: the n-th operation that changes a file fails. Nothing is flushed to the disk, which keeps tests fast.
+// SQLite's file system with faults: the n-th operation that changes a file fails. Nothing is flushed to the disk, which
+// keeps tests fast.
 #pragma once
 
 #include <sqlite3.h>
@@ -27,7 +28,9 @@ class FaultyFiles {
   FaultyFiles& operator=(const FaultyFiles&) = delete;
 
   /// After `operations` good ones, the next fails with `code`; with `for_good`, all later ones too.
-  void fail_after(int operations, int code, bool for_good) { plan() = {.left = operations, .code = code, .for_good = for_good}; }
+  void fail_after(int operations, int code, bool for_good) {
+    plan() = {.left = operations, .code = code, .for_good = for_good};
+  }
   void heal() { plan().armed = false; }
   bool has_failed() const { return plan().failed; }
 

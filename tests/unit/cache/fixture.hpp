@@ -19,8 +19,10 @@ struct Opening {
   std::shared_ptr<int> warnings = std::make_shared<int>(0);
   Opened opened;
 
-  explicit Opening(const CacheOptions& options, const std::shared_ptr<const PathProbe>& probe = std::make_shared<const PathProbe>()) {
-    auto logger = std::make_shared<Logger>([said = lines](LogLevel, std::string_view line) { said->emplace_back(line); });
+  explicit Opening(const CacheOptions& options,
+                   const std::shared_ptr<const PathProbe>& probe = std::make_shared<const PathProbe>()) {
+    auto logger =
+        std::make_shared<Logger>([said = lines](LogLevel, std::string_view line) { said->emplace_back(line); });
     opened = open_with(options, logger, [count = warnings] { ++*count; }, probe);
   }
   plan::TuningStore& tuning() { return *opened.stores.tuning; }
@@ -32,7 +34,8 @@ struct Opening {
   }
   const LayerState* layer(const std::string& path_end) const {
     for (const LayerState& layer : opened.layers)
-      if (layer.path.size() >= path_end.size() && layer.path.compare(layer.path.size() - path_end.size(), path_end.size(), path_end) == 0)
+      if (layer.path.size() >= path_end.size() &&
+          layer.path.compare(layer.path.size() - path_end.size(), path_end.size(), path_end) == 0)
         return &layer;
     return nullptr;
   }
@@ -50,7 +53,8 @@ inline CacheOptions in_folder(const std::filesystem::path& folder) {
 inline plan::ProblemKey sample_problem(std::int64_t n = 64) {
   return {.operation = "spmm",
           .exact = "element=f32 operation=spmm",
-          .features = {.m = 512, .k = 256, .n = n, .nonzeros = 13107, .longest_row = 60, .row_variation = 0.25, .index = "i32"},
+          .features =
+              {.m = 512, .k = 256, .n = n, .nonzeros = 13107, .longest_row = 60, .row_variation = 0.25, .index = "i32"},
           .policy = "warm"};
 }
 
@@ -92,7 +96,11 @@ inline plan::TrialRecord sample_trial(const std::string& tile_rows = "8") {
 }
 
 inline plan::CodeEntry sample_entry(const std::string& key = "key") {
-  return {.key = key, .family = "row_tile", .expression = "vostok::row_tile<>", .architecture = "sm_90", .compiler = "nvrtc 13.0.88"};
+  return {.key = key,
+          .family = "row_tile",
+          .expression = "vostok::row_tile<>",
+          .architecture = "sm_90",
+          .compiler = "nvrtc 13.0.88"};
 }
 
 inline device::Image sample_image(std::size_t bytes = 1000) {
@@ -124,7 +132,8 @@ inline void write_file(const std::filesystem::path& path, const std::string& tex
 /// Number of entries of `folder` whose name contains `part`.
 inline int entries_like(const std::filesystem::path& folder, const std::string& part) {
   int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) count += entry.path().filename().string().find(part) != std::string::npos;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    count += entry.path().filename().string().find(part) != std::string::npos;
   return count;
 }
 

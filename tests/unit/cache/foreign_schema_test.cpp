@@ -31,42 +31,56 @@ struct Craft {
 std::vector<Craft> crafts() {
   const std::string all_of_winner =
       "x AS problem, 1 AS device, 'f' AS family, '' AS config, '' AS code_digest, 1.0 AS median_us, 1.0 AS "
-      "default_median_us, 1 AS rounds, 'full' AS effort, '' AS library_version, '' AS driver, 1 AS decided_at FROM more";
+      "default_median_us, 1 AS rounds, 'full' AS effort, '' AS library_version, '' AS driver, 1 AS decided_at FROM "
+      "more";
   const std::string all_of_code =
-      "'k' AS key, '' AS family, '' AS expression, '' AS architecture, '' AS compiler, '' AS symbol, 1 AS registers, 1 AS "
-      "spill_bytes, 1 AS stack_bytes, 1 AS shared_bytes, '' AS warnings, '' AS digest, 1 AS size, 1 AS last_use, x'' AS "
+      "'k' AS key, '' AS family, '' AS expression, '' AS architecture, '' AS compiler, '' AS symbol, 1 AS registers, 1 "
+      "AS "
+      "spill_bytes, 1 AS stack_bytes, 1 AS shared_bytes, '' AS warnings, '' AS digest, 1 AS size, 1 AS last_use, x'' "
+      "AS "
       "binary FROM more";
-  const std::string many =
-      "INSERT INTO errata SELECT hex(randomblob(500)), '', '', '', '', '', '', '', '', 1 FROM (" + std::string(endless) + "x FROM more);";
+  const std::string many = "INSERT INTO errata SELECT hex(randomblob(500)), '', '', '', '', '', '', '', '', 1 FROM (" +
+                           std::string(endless) + "x FROM more);";
   return {
-      {"a view in the place of a table", Content::tuning, std::string("DROP TABLE winner; CREATE VIEW winner AS ") + endless + all_of_winner,
-       "view \"winner\""},
-      {"a view in the place of the kernels", Content::code, std::string("DROP TABLE code; CREATE VIEW code AS ") + endless + all_of_code,
-       "view \"code\""},
+      {"a view in the place of a table", Content::tuning,
+       std::string("DROP TABLE winner; CREATE VIEW winner AS ") + endless + all_of_winner, "view \"winner\""},
+      {"a view in the place of the kernels", Content::code,
+       std::string("DROP TABLE code; CREATE VIEW code AS ") + endless + all_of_code, "view \"code\""},
       {"a view beside the tables", Content::tuning, "CREATE VIEW other AS SELECT 1", "view \"other\""},
       {"a view that SQLite takes for its statistics", Content::tuning,
-       std::string("INSERT INTO sqlite_master VALUES('view', 'sqlite_stat1', 'sqlite_stat1', 0, 'CREATE VIEW sqlite_stat1 AS ") + endless +
-           "x AS tbl, x AS idx, x AS stat FROM more')",
+       std::string("INSERT INTO sqlite_master VALUES('view', 'sqlite_stat1', 'sqlite_stat1', 0, 'CREATE VIEW "
+                   "sqlite_stat1 AS ") +
+           endless + "x AS tbl, x AS idx, x AS stat FROM more')",
        "view \"sqlite_stat1\""},
-      {"a trigger on what is stored", Content::tuning, "CREATE TRIGGER more AFTER INSERT ON winner BEGIN " + many + " END", "trigger \"more\""},
-      {"a trigger on what is removed", Content::tuning, "CREATE TRIGGER more AFTER DELETE ON trial BEGIN " + many + " END", "trigger \"more\""},
-      {"a trigger on kernels", Content::code, "CREATE TRIGGER more BEFORE DELETE ON code BEGIN SELECT raise(IGNORE); END", "trigger \"more\""},
+      {"a trigger on what is stored", Content::tuning,
+       "CREATE TRIGGER more AFTER INSERT ON winner BEGIN " + many + " END", "trigger \"more\""},
+      {"a trigger on what is removed", Content::tuning,
+       "CREATE TRIGGER more AFTER DELETE ON trial BEGIN " + many + " END", "trigger \"more\""},
+      {"a trigger on kernels", Content::code,
+       "CREATE TRIGGER more BEFORE DELETE ON code BEGIN SELECT raise(IGNORE); END", "trigger \"more\""},
       {"another table", Content::tuning, "CREATE TABLE other(x)", "table \"other\""},
       {"a virtual table", Content::tuning,
-       "INSERT INTO sqlite_master VALUES('table', 'other', 'other', 0, 'CREATE VIRTUAL TABLE other USING absent_module(x)')", "table \"other\""},
+       "INSERT INTO sqlite_master VALUES('table', 'other', 'other', 0, 'CREATE VIRTUAL TABLE other USING "
+       "absent_module(x)')",
+       "table \"other\""},
       {"an index on an expression", Content::tuning, "CREATE INDEX other ON winner(length(config))", "index \"other\""},
-      {"an index that is not what its name says", Content::tuning, "DROP INDEX trial_by_code; CREATE INDEX trial_by_code ON trial(abs(rounds))",
-       "index \"trial_by_code\""},
-      {"a check", Content::tuning, remade("winner", "rounds INTEGER NOT NULL", "rounds INTEGER NOT NULL CHECK(rounds > 0)"), "table \"winner\""},
-      {"a default", Content::tuning, remade("winner", "driver TEXT NOT NULL", "driver TEXT NOT NULL DEFAULT (hex(zeroblob(9999)))"),
+      {"an index that is not what its name says", Content::tuning,
+       "DROP INDEX trial_by_code; CREATE INDEX trial_by_code ON trial(abs(rounds))", "index \"trial_by_code\""},
+      {"a check", Content::tuning,
+       remade("winner", "rounds INTEGER NOT NULL", "rounds INTEGER NOT NULL CHECK(rounds > 0)"), "table \"winner\""},
+      {"a default", Content::tuning,
+       remade("winner", "driver TEXT NOT NULL", "driver TEXT NOT NULL DEFAULT (hex(zeroblob(9999)))"),
        "table \"winner\""},
-      {"a generated column", Content::tuning, remade("errata", "reason TEXT NOT NULL", "reason TEXT NOT NULL AS (hex(zeroblob(99999999)))"),
+      {"a generated column", Content::tuning,
+       remade("errata", "reason TEXT NOT NULL", "reason TEXT NOT NULL AS (hex(zeroblob(99999999)))"),
        "table \"errata\""},
-      {"another order of columns", Content::code, remade("code", "warnings TEXT NOT NULL,", "warnings TEXT,"), "table \"code\""},
+      {"another order of columns", Content::code, remade("code", "warnings TEXT NOT NULL,", "warnings TEXT,"),
+       "table \"code\""},
       {"a table that is missing", Content::tuning, "DROP TABLE errata", "table \"errata\" is missing"},
       {"no tables at all", Content::code, "DROP TABLE code", "table \"code\" is missing"},
       {"a column that is missing", Content::code, "ALTER TABLE code DROP COLUMN warnings", "table \"code\""},
-      {"a name that would turn the terminal's colours", Content::tuning, "CREATE TABLE \"\x1b[31mred\"(x)", R"(table "\x1b[31mred")"},
+      {"a name that would turn the terminal's colours", Content::tuning, "CREATE TABLE \"\x1b[31mred\"(x)",
+       R"(table "\x1b[31mred")"},
   };
 }
 

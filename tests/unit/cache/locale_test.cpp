@@ -41,7 +41,8 @@ TuningContent sample_content() {
   return content;
 }
 
-/// Stores, dumps, loads, merges, exports and imports the rows. Each text that this gives, which are to be one and the same.
+/// Stores, dumps, loads, merges, exports and imports the rows. Each text that this gives, which are to be one and the
+/// same.
 std::vector<std::string> round_trips(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   const TuningContent content = sample_content();
@@ -56,7 +57,8 @@ std::vector<std::string> round_trips(const std::filesystem::path& folder) {
   to.opened.exchange->import_rows(from.opened.exchange->export_rows(), sample_device("GPU-other"));
   Opening one_by_one(in_folder(folder / "c"));
   for (const TrialRow& row : content.trials) one_by_one.tuning().add_trial(row.problem, row.device, row.trial);
-  CHECK(one_by_one.tuning().trials(content.trials[7].problem, content.trials[7].device).at(0).median_us == content.trials[7].trial.median_us);
+  CHECK(one_by_one.tuning().trials(content.trials[7].problem, content.trials[7].device).at(0).median_us ==
+        content.trials[7].trial.median_us);
   CHECK(faults_of(folder / "merged.db", {}).empty());
   return {text,
           content_text(parse_content(text)),
@@ -68,12 +70,14 @@ std::vector<std::string> round_trips(const std::filesystem::path& folder) {
 
 }  // namespace
 
-TEST_CASE("a locale with a decimal comma changes no digit that is stored, dumped, loaded, merged, exported or imported") {
+TEST_CASE(
+    "a locale with a decimal comma changes no digit that is stored, dumped, loaded, merged, exported or imported") {
   CAPTURE(seed);
   const TemporaryFolder folder;
   const std::vector<std::string> plain = round_trips(folder / "plain");
   const vostok::test::DecimalComma locale;
-  if (!locale.in_c()) MESSAGE("skipped: the part with a C locale, of which none with a decimal comma is there or can be made");
+  if (!locale.in_c())
+    MESSAGE("skipped: the part with a C locale, of which none with a decimal comma is there or can be made");
   else {
     char printed[8];
     std::snprintf(printed, sizeof printed, "%.1f", 1.5);

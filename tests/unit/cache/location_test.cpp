@@ -42,8 +42,12 @@ struct FakeProbe : PathProbe {
   std::optional<unsigned> owner;  ///< of everything
   bool folders_are_writable = true;
 
-  std::optional<PathFacts> facts(const std::filesystem::path& path) const override { return changed(PathProbe::facts(path)); }
-  std::optional<PathFacts> entry(const std::filesystem::path& path) const override { return changed(PathProbe::entry(path)); }
+  std::optional<PathFacts> facts(const std::filesystem::path& path) const override {
+    return changed(PathProbe::facts(path));
+  }
+  std::optional<PathFacts> entry(const std::filesystem::path& path) const override {
+    return changed(PathProbe::entry(path));
+  }
   std::int64_t filesystem_type(const std::filesystem::path&) const override { return type; }
 
  private:
@@ -181,8 +185,12 @@ TEST_CASE("a folder on a network file system is read, not written, until that is
   const TemporaryFolder folder;
   fill(folder / "c");
   auto probe = std::make_shared<FakeProbe>();
-  for (const auto& [type, title] : std::map<std::int64_t, std::string>{
-           {0x6969, "NFS"}, {0x0BD00BD0, "Lustre"}, {0x47504653, "GPFS"}, {-11317950, "CIFS"}, {0x19830326, "BeeGFS"}, {0x65735546, "FUSE"}}) {
+  for (const auto& [type, title] : std::map<std::int64_t, std::string>{{0x6969, "NFS"},
+                                                                       {0x0BD00BD0, "Lustre"},
+                                                                       {0x47504653, "GPFS"},
+                                                                       {-11317950, "CIFS"},
+                                                                       {0x19830326, "BeeGFS"},
+                                                                       {0x65735546, "FUSE"}}) {
     CAPTURE(title);
     probe->type = type;
     Opening opening(in_folder(folder / "c"), probe);

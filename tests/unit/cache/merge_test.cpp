@@ -27,7 +27,8 @@ Value one_of(std::minstd_rand& random, std::initializer_list<Value> values) {
 TuningContent random_content(std::minstd_rand& random) {
   TuningContent content;
   for (int i = 0; i < 40; ++i) {
-    auto trial = trial_row(one_of(random, {"1", "2", "4"}), one_of(random, {1.0, 2.0}), one_of(random, {3, 15}), one_of(random, {"GPU-a", "GPU-b"}));
+    auto trial = trial_row(one_of(random, {"1", "2", "4"}), one_of(random, {1.0, 2.0}), one_of(random, {3, 15}),
+                           one_of(random, {"GPU-a", "GPU-b"}));
     trial.problem.features.n = one_of(random, {8, 64});
     trial.trial.status = one_of(random, {"measured", "measured", "faulted"});
     trial.trial.registers = static_cast<int>(random() % 3);
@@ -38,7 +39,9 @@ TuningContent random_content(std::minstd_rand& random) {
     winner.winner.rounds = one_of(random, {3, 15});
     winner.winner.median_us = one_of(random, {1.0, 2.0});
     content.winners.push_back(winner);
-    content.errata.push_back({.id = one_of(random, {"E1", "E2"}), .reason = one_of(random, {"slow", "wrong"}), .created_at = one_of(random, {1, 2})});
+    content.errata.push_back({.id = one_of(random, {"E1", "E2"}),
+                              .reason = one_of(random, {"slow", "wrong"}),
+                              .created_at = one_of(random, {1, 2})});
   }
   return content;
 }
@@ -79,7 +82,9 @@ TEST_CASE("merge A B and merge B A give the same bytes, whatever the rows") {
 }
 
 TEST_CASE("of two trials of one code, more rounds decide, then the smaller median") {
-  const auto merge_two = [](const TrialRow& a, const TrialRow& b) { return only(merged({.trials = {a}}, {.trials = {b}})).trial; };
+  const auto merge_two = [](const TrialRow& a, const TrialRow& b) {
+    return only(merged({.trials = {a}}, {.trials = {b}})).trial;
+  };
   CHECK(merge_two(trial_row("8", 9, 15), trial_row("8", 5, 3)).median_us == 9);
   CHECK(merge_two(trial_row("8", 9, 15), trial_row("8", 5, 15)).median_us == 5);
   SUBCASE("but a failure stands, however often it seemed to work elsewhere") {
@@ -127,14 +132,18 @@ TEST_CASE("kernels are merged by key, the newer compiler's stays, and either ord
     opening.code().put(shared, sample_image(std::string(compiler).size() * 100));
     opening.code().put(sample_entry(own_key), sample_image());
     opening.code().put(sample_entry("damaged"), sample_image());
-    opening.code().put(sample_entry("twin"), sample_image(own_key == std::string("a") ? 700 : 900));  // by one compiler, of one key, and not the same
+    opening.code().put(
+        sample_entry("twin"),
+        sample_image(own_key == std::string("a") ? 700 : 900));  // by one compiler, of one key, and not the same
     return folder / name / "code.db";
   };
   const auto a = fill("a", "nvrtc 12.9", "a");
   const auto b = fill("b", "nvrtc 13.0.88", "b");
-  Connection(a, Access::read_write, 1000).execute("UPDATE code SET symbol = 'other' WHERE key = 'damaged'; UPDATE code SET last_use = 5");
+  Connection(a, Access::read_write, 1000)
+      .execute("UPDATE code SET symbol = 'other' WHERE key = 'damaged'; UPDATE code SET last_use = 5");
   Connection(b, Access::read_write, 1000).execute("UPDATE code SET last_use = 7");
-  const auto merge_files = [&](const std::filesystem::path& x, const std::filesystem::path& y, const std::filesystem::path& out) {
+  const auto merge_files = [&](const std::filesystem::path& x, const std::filesystem::path& y,
+                               const std::filesystem::path& out) {
     Connection first(x, Access::read_only, 1000);
     Connection second(y, Access::read_only, 1000);
     Connection merged_file(out, Access::read_write, 1000);

@@ -28,7 +28,8 @@ void fill(Opening& opening, int kernels) {
     opening.tuning().add_trials(sample_problem(n), sample_device(), trials);
   }
   opening.tuning().set_winner(sample_problem(), sample_device(), sample_winner());
-  for (int i = 0; i < kernels; ++i) opening.code().put(sample_entry("k" + std::to_string(i)), sample_image(kernel_bytes));
+  for (int i = 0; i < kernels; ++i)
+    opening.code().put(sample_entry("k" + std::to_string(i)), sample_image(kernel_bytes));
 }
 
 /// A folder below which nothing can be written, whoever asks.
@@ -36,7 +37,8 @@ class ReadOnlyMount {
  public:
   explicit ReadOnlyMount(const std::filesystem::path& folder) : folder_(folder) {
     is_mounted_ = mount(folder.c_str(), folder.c_str(), nullptr, MS_BIND, nullptr) == 0;
-    is_read_only_ = is_mounted_ && mount(nullptr, folder.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) == 0;
+    is_read_only_ =
+        is_mounted_ && mount(nullptr, folder.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) == 0;
     reason_ = std::strerror(errno);
   }
   ~ReadOnlyMount() {
@@ -70,10 +72,14 @@ TEST_CASE("where no temporary file can be made, rows are stored, found, handed o
   CHECK(dump(folder / "c" / "tuning.db").size() > 50'000);
   const std::int64_t long_after = sample_trial().measured_at + 1000;
   CHECK(prune(folder / "c" / "tuning.db", {.older_than_seconds = 10}, long_after).trials == problems * trials_each);
-  CHECK(prune(folder / "c" / "code.db", {.max_bytes = (kernels - 20) * std::int64_t{kernel_bytes}}, long_after).kernels >= 20);
+  CHECK(
+      prune(folder / "c" / "code.db", {.max_bytes = (kernels - 20) * std::int64_t{kernel_bytes}}, long_after).kernels >=
+      20);
 }
 
-TEST_CASE("a folder on a read-only mount is read, new results are kept in memory, with one warning, and a missing folder there is memory") {
+TEST_CASE(
+    "a folder on a read-only mount is read, new results are kept in memory, with one warning, and a missing folder "
+    "there is memory") {
   const TemporaryFolder folder;
   {
     Opening opening(in_folder(folder / "c"));

@@ -42,7 +42,8 @@ void give(const fs::path& folder, unsigned user) {
 std::string served(const CacheOptions& options, const std::string& key = "key") {
   Opening opening(options);
   const std::string tile = tile_found(opening);
-  std::string text = (tile.empty() ? "no tile" : "tile " + tile) + (opening.code().find(key) ? ", kernel, " : ", no kernel, ");
+  std::string text =
+      (tile.empty() ? "no tile" : "tile " + tile) + (opening.code().find(key) ? ", kernel, " : ", no kernel, ");
   text += std::to_string(*opening.warnings) + " warnings";
   for (const std::string& line : *opening.lines) text += "\n" + line;
   return text;
@@ -140,7 +141,8 @@ TEST_CASE("what a third user installed is used by whoever runs its library, wher
 }
 
 TEST_CASE("a program without options runs the kernels of its own installation and of no other user") {
-  if (const char* folder = std::getenv(copy_of_a_program)) {  // this executable again, which the lines below have started
+  if (const char* folder =
+          std::getenv(copy_of_a_program)) {  // this executable again, which the lines below have started
     CacheOptions options;
     options.folder = folder;
     MESSAGE(served(options));
@@ -200,7 +202,8 @@ TEST_CASE("a cache that root made is read by another user and not written") {
     Opening opening(options);
     opening.code().put(sample_entry("new"), sample_image());
     const bool both = opening.code().find("key") && opening.code().find("new");
-    return tile_found(opening) + (both ? " both " : " not both ") + std::to_string(*opening.warnings) + opening.layer("code.db")->state;
+    return tile_found(opening) + (both ? " both " : " not both ") + std::to_string(*opening.warnings) +
+           opening.layer("code.db")->state;
   });
   CHECK(text == "8 both 1in use, read-only");
   CHECK(contents(folder / "code.db") == before);
@@ -320,7 +323,8 @@ TEST_CASE("VOSTOK_READ_ONLY_CACHE names layers that are asked after the option's
 }
 
 TEST_CASE("a set-user-ID program takes no cache that a variable names") {
-  if (const char* layer = std::getenv(copy_of_a_program)) {  // this executable again, which the lines below have started
+  if (const char* layer =
+          std::getenv(copy_of_a_program)) {  // this executable again, which the lines below have started
     if (!test::has_rights_of_its_file()) {
       MESSAGE(test::without_rights_of_its_file);
       return;
@@ -347,9 +351,10 @@ TEST_CASE("a set-user-ID program takes no cache that a variable names") {
   test::copy_self(program);
   REQUIRE(chown(program.c_str(), test::third_user, 0) == 0);
   REQUIRE(chmod(program.c_str(), 04755) == 0);
-  const std::string said = test::run_copy_as(test::second_user, program, "a set-user-ID program takes no cache*",
-                                             {std::string(copy_of_a_program) + "=" + layer, "VOSTOK_READ_ONLY_CACHE=" + layer,
-                                              "VOSTOK_CACHE_DIR=" + layer, "XDG_CACHE_HOME=" + layer, "HOME=" + layer});
+  const std::string said =
+      test::run_copy_as(test::second_user, program, "a set-user-ID program takes no cache*",
+                        {std::string(copy_of_a_program) + "=" + layer, "VOSTOK_READ_ONLY_CACHE=" + layer,
+                         "VOSTOK_CACHE_DIR=" + layer, "XDG_CACHE_HOME=" + layer, "HOME=" + layer});
   if (mentions(said, test::without_rights_of_its_file) || mentions(said, "error while loading")) {
     MESSAGE(test::without_rights_of_its_file, ": ", said);
     return;

@@ -1,4 +1,5 @@
-// SQLite's file system on a machine that loses its power: what was written and not yet flushed arrives in parts, or not at all.
+// SQLite's file system on a machine that loses its power: what was written and not yet flushed arrives in parts, or not
+// at all.
 #pragma once
 
 #include <sqlite3.h>
@@ -17,8 +18,9 @@
 
 namespace vostok::cache::testing {
 
-/// While it lives, connections that are opened use it. A disk here is what survives a cut; files hold what the system would still show. The order in
-/// which a system writes back is not known, so each write, and each making and unlinking of a file, survives or not by a throw of dice.
+/// While it lives, connections that are opened use it. A disk here is what survives a cut; files hold what the system
+/// would still show. The order in which a system writes back is not known, so each write, and each making and unlinking
+/// of a file, survives or not by a throw of dice.
 class PowerCutFiles {
  public:
   explicit PowerCutFiles(unsigned seed) : random_(seed) {
@@ -44,7 +46,8 @@ class PowerCutFiles {
   /// What is found when the power is back. No connection may be open.
   void restore() {
     for (auto& [path, disk] : disks_) {
-      if (!disk.is_named && coin()) disk.is_there = !disk.is_there;  // being made, or unlinked, has not reached the folder
+      if (!disk.is_named && coin())
+        disk.is_there = !disk.is_there;  // being made, or unlinked, has not reached the folder
       for (const Write& write : disk.pending)
         if (coin()) write.apply(disk.bytes);
       std::filesystem::remove(path);
@@ -105,7 +108,10 @@ class PowerCutFiles {
   static int open(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* flags_out) {
     auto* const files = static_cast<PowerCutFiles*>(vfs->pAppData);
     File& opened = mine(file);
-    opened = {.base = {.pMethods = nullptr}, .files = files, .path = nullptr, .real = reinterpret_cast<sqlite3_file*>(&opened + 1)};
+    opened = {.base = {.pMethods = nullptr},
+              .files = files,
+              .path = nullptr,
+              .real = reinterpret_cast<sqlite3_file*>(&opened + 1)};
     if (name == nullptr) return SQLITE_CANTOPEN;  // a temporary file: there is no place for any
     Disk& disk = files->disk(name);
     const bool makes = (flags & SQLITE_OPEN_CREATE) != 0 && !std::filesystem::exists(name);
@@ -133,8 +139,8 @@ class PowerCutFiles {
     PowerCutFiles& files = *mine(file).files;
     const bool arrives = files.has_power();
     files.disk(*mine(file).path)
-        .pending.push_back(
-            {.offset = static_cast<std::size_t>(offset), .bytes = std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(count))});
+        .pending.push_back({.offset = static_cast<std::size_t>(offset),
+                            .bytes = std::string(static_cast<const char*>(bytes), static_cast<std::size_t>(count))});
     if (!arrives) return SQLITE_IOERR_WRITE;
     return real(file)->pMethods->xWrite(real(file), bytes, count, offset);
   }
@@ -163,7 +169,9 @@ class PowerCutFiles {
       all.xWrite = write;
       all.xTruncate = truncate;
       all.xSync = sync;
-      all.xDeviceCharacteristics = [](sqlite3_file*) { return 0; };  // no promise: not that writes are whole, not that they keep their order
+      all.xDeviceCharacteristics = [](sqlite3_file*) {
+        return 0;
+      };  // no promise: not that writes are whole, not that they keep their order
       return all;
     }();
     return wrapped;

@@ -1,4 +1,5 @@
-// The power goes at every operation in turn: what is found afterwards holds the old row or the new one, never part of one.
+// The power goes at every operation in turn: what is found afterwards holds the old row or the new one, never part of
+// one.
 #include <doctest/doctest.h>
 
 #include "cache/summary.hpp"
@@ -20,7 +21,9 @@ void check_old_or_new(const std::filesystem::path& folder, const std::string& ol
   const std::string tile = tile_found(after);
   CHECK((tile == old_tile || tile == "32"));
   const auto image = after.code().find("key");
-  if (image) CHECK((same_image(*image, sample_image(new_bytes)) || (!old_tile.empty() && same_image(*image, sample_image(old_bytes)))));
+  if (image)
+    CHECK((same_image(*image, sample_image(new_bytes)) ||
+           (!old_tile.empty() && same_image(*image, sample_image(old_bytes)))));
   else CHECK(old_tile.empty());
   CHECK(*after.warnings == 0);
   for (const char* name : {"tuning.db", "code.db"}) CHECK(faults_of(folder / name, {}).empty());

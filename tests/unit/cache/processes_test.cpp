@@ -33,7 +33,8 @@ std::string key_of(int i) { return "key" + std::to_string(i); }
 int work_once(const std::filesystem::path& folder, int id) {
   Opening opening(in_folder(folder));
   for (int i = 0; i < keys; ++i) {
-    if (!opening.code().find(key_of(i))) opening.code().put(sample_entry(key_of(i)), sample_image(3000 + static_cast<std::size_t>(i)));
+    if (!opening.code().find(key_of(i)))
+      opening.code().put(sample_entry(key_of(i)), sample_image(3000 + static_cast<std::size_t>(i)));
     const auto image = opening.code().find(key_of(i));
     if (!image || !same_image(*image, sample_image(3000 + static_cast<std::size_t>(i)))) return 1;
     opening.tuning().add_trial(sample_problem(), sample_device(), sample_trial(std::to_string(100 * id + i)));
@@ -90,7 +91,8 @@ TEST_CASE("eight processes on one cold cache: none fails, and no row is lost") {
   REQUIRE(is_test_process);
   const TemporaryFolder folder;
   std::vector<pid_t> workers;
-  for (int id = 1; id <= processes; ++id) workers.push_back(start_worker(std::to_string(id), folder / "c", STDERR_FILENO));
+  for (int id = 1; id <= processes; ++id)
+    workers.push_back(start_worker(std::to_string(id), folder / "c", STDERR_FILENO));
   for (const pid_t worker : workers) CHECK(test::exit_status(worker) == 0);
   Opening after(in_folder(folder / "c"));
   CHECK(after.tuning().trials(sample_problem(), sample_device()).size() == processes * keys);
@@ -153,7 +155,8 @@ TEST_CASE("a child process opens its own files, and parent and child go on") {
   opening.tuning().set_winner(sample_problem(256), sample_device(), sample_winner());
   CHECK(test::exit_status(child) == 0);
   opening.tuning().set_winner(sample_problem(4096), sample_device(), sample_winner());
-  for (const std::int64_t n : {1, 16, 256, 4096}) CHECK(opening.tuning().find(sample_problem(n), sample_device()).size() == 1);
+  for (const std::int64_t n : {1, 16, 256, 4096})
+    CHECK(opening.tuning().find(sample_problem(n), sample_device()).size() == 1);
   CHECK(open_descriptors_of("tuning.db") == before);
   CHECK(*opening.warnings == 0);
 }

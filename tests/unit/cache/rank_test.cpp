@@ -42,7 +42,8 @@ std::vector<tune::Candidate> shuffled_candidates(std::minstd_rand& random) {
   for (const char* family : {"one", "other"})
     for (int i = 0; i < 6; ++i) {
       const std::string id = std::to_string(candidates.size());
-      candidates.push_back({.family = family, .config = {{"tile", std::to_string(random() % 4)}, {"id", id}}, .is_default = i == 3});
+      candidates.push_back(
+          {.family = family, .config = {{"tile", std::to_string(random() % 4)}, {"id", id}}, .is_default = i == 3});
     }
   std::shuffle(candidates.begin(), candidates.end(), random);
   return candidates;
@@ -58,7 +59,8 @@ TEST_CASE("the same trials in any order give rank the same bytes") {
   for (int i = 0; i < 6; ++i) {
     std::shuffle(trials.begin(), trials.end(), random);
     const Ranking ranking = ranked({.trials = trials}, {});
-    CHECK(winning_tile(ranking) == "2");  // within 2 % of 10, the text that sorts first; 9 us of three rounds is no evidence
+    CHECK(winning_tile(ranking) ==
+          "2");  // within 2 % of 10, the text that sorts first; 9 us of three rounds is no evidence
     CHECK(ranking.content.winners.front().winner.default_median_us == 12);
     CHECK(ranking.changes.size() == 1);
     write_content(ranking.content, folder / "ranked");
@@ -89,7 +91,8 @@ TEST_CASE("the same trials in any order give rank the same bytes") {
     CHECK(winning_tile(ranked({.trials = trials}, {})) == "4");
   }
   SUBCASE("what an erratum masks does not win") {
-    CHECK(winning_tile(ranked({.trials = trials, .errata = {{.id = "E1", .config = {{"tile_rows", "2"}}}}}, {})) == "4");
+    CHECK(winning_tile(ranked({.trials = trials, .errata = {{.id = "E1", .config = {{"tile_rows", "2"}}}}}, {})) ==
+          "4");
   }
   SUBCASE("newer code of the same config stands for it, slower or not") {
     auto newer = trial_row("2", 30);
@@ -115,10 +118,12 @@ TEST_CASE("rank chooses what the tuner chose, among equals too, in whatever orde
     Costing subject(device);
     std::vector<TrialRow> trials;
     const auto keep = [&](const tune::Candidate& candidate, const tune::Result& result) {
-      trials.push_back({.problem = sample_problem(), .device = sample_device(), .trial = plan::to_record(candidate, result)});
+      trials.push_back(
+          {.problem = sample_problem(), .device = sample_device(), .trial = plan::to_record(candidate, result)});
     };
     const auto outcome = tune::race(device, subject, candidates, {.seed = seed, .finalists = 8, .publish = keep});
-    const tune::Candidate& chosen = candidates.at(outcome.winner.value_or(candidates.size()));  // throws where there is no winner
+    const tune::Candidate& chosen =
+        candidates.at(outcome.winner.value_or(candidates.size()));  // throws where there is no winner
     const Ranking ranking = ranked({.trials = trials}, {});
     REQUIRE(ranking.content.winners.size() == 1);
     const plan::WinnerRecord& winner = ranking.content.winners.front().winner;

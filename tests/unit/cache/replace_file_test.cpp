@@ -30,7 +30,8 @@ std::string refusal_of(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("a file is replaced once the new one is whole, with the old one's permissions, and nothing is left beside it") {
+TEST_CASE(
+    "a file is replaced once the new one is whole, with the old one's permissions, and nothing is left beside it") {
   const TemporaryFolder folder;
   const fs::path file = folder.write("file", "old");
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
@@ -61,8 +62,9 @@ TEST_CASE("what fails while a file is made leaves the old one, and nothing besid
   std::string message;
   CHECK(test::code_of([&] { cache::replace_file(file, [](const fs::path&) {}); }, &message) == ErrorCode::io_failure);
   CHECK(message.find(file.string()) != std::string::npos);
-  CHECK(test::code_of([&] { cache::replace_file(file, [](const fs::path& fresh) { fs::copy_file("/no/such/file", fresh); }); }) ==
-        ErrorCode::io_failure);
+  CHECK(test::code_of([&] {
+          cache::replace_file(file, [](const fs::path& fresh) { fs::copy_file("/no/such/file", fresh); });
+        }) == ErrorCode::io_failure);
   CHECK(sparse::read_bytes(file) == "old");
   CHECK(entries_of(folder) == 1);
 }

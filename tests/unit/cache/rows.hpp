@@ -8,7 +8,8 @@
 
 namespace vostok::cache::testing {
 
-inline TrialRow trial_row(const std::string& tile_rows, double median_us, int rounds = 15, const std::string& uuid = "GPU-a") {
+inline TrialRow trial_row(const std::string& tile_rows, double median_us, int rounds = 15,
+                          const std::string& uuid = "GPU-a") {
   TrialRow row{.problem = sample_problem(), .device = sample_device(uuid), .trial = sample_trial(tile_rows)};
   row.trial.is_default = tile_rows == "1";
   row.trial.median_us = median_us;
@@ -19,7 +20,10 @@ inline TrialRow trial_row(const std::string& tile_rows, double median_us, int ro
 }
 
 inline WinnerRow winner_row(const std::string& tile_rows, const std::string& uuid = "GPU-a") {
-  WinnerRow row{.problem = sample_problem(), .device = sample_device(uuid), .winner = sample_winner(tile_rows), .decided_at = 1700000000};
+  WinnerRow row{.problem = sample_problem(),
+                .device = sample_device(uuid),
+                .winner = sample_winner(tile_rows),
+                .decided_at = 1700000000};
   row.winner.code_digest = "code" + tile_rows;
   return row;
 }

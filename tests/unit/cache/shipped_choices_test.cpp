@@ -1,4 +1,5 @@
-// Every choice that is shipped is one that its family's rules admit today: a choice that they refuse would serve nobody.
+// Every choice that is shipped is one that its family's rules admit today: a choice that they refuse would serve
+// nobody.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -36,22 +37,27 @@ std::string exact_of(const ops::Query& query) {
   if (query.operation == "spmm") return ops::exact_key(static_cast<const ops::SpmmQuery&>(query).problem);
   if (query.operation == "sddmm") return ops::exact_key(static_cast<const ops::SddmmQuery&>(query).problem);
   if (query.operation == "softmax") return ops::exact_key(static_cast<const ops::SoftmaxQuery&>(query).problem);
-  if (query.operation == "softmax_backward") return ops::exact_key(static_cast<const ops::SoftmaxBackwardQuery&>(query).problem);
+  if (query.operation == "softmax_backward")
+    return ops::exact_key(static_cast<const ops::SoftmaxBackwardQuery&>(query).problem);
   if (query.operation == "im2col") return ops::exact_key(static_cast<const ops::Im2colQuery&>(query).problem);
   if (query.operation == "depthwise") return ops::exact_key(static_cast<const ops::DepthwiseQuery&>(query).problem);
-  if (query.operation == "bias_activation") return ops::exact_key(static_cast<const ops::BiasActivationQuery&>(query).problem);
+  if (query.operation == "bias_activation")
+    return ops::exact_key(static_cast<const ops::BiasActivationQuery&>(query).problem);
   return "nobody says for this operation";
 }
 
 /// Where the rows that are shipped lie.
-cache::TuningContent shipped() { return cache::read_content(std::filesystem::path(VOSTOK_SOURCE_FOLDER) / "cache/shipped/nvidia-h200.tuning.txt"); }
+cache::TuningContent shipped() {
+  return cache::read_content(std::filesystem::path(VOSTOK_SOURCE_FOLDER) / "cache/shipped/nvidia-h200.tuning.txt");
+}
 
 std::string words(const cache::WinnerRow& row) {
   return fmt::format("{}, {} {}", plan::key_words(row.problem), row.winner.family, to_text(row.winner.config));
 }
 
-/// The GPUs that shipped choices are asked for: every board that the library describes, and every architecture with as many multiprocessors as
-/// the GPU that they were tuned on, so that no size keeps a choice away that the architecture would take.
+/// The GPUs that shipped choices are asked for: every board that the library describes, and every architecture with as
+/// many multiprocessors as the GPU that they were tuned on, so that no size keeps a choice away that the architecture
+/// would take.
 std::vector<std::string> gpus() {
   std::vector<std::string> all = device::offline::board_names();
   for (const int capability : {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121})
@@ -71,8 +77,9 @@ plan::DeviceKey key_of(const device::Device& device) {
 
 /// How a look-up on a device finds a row: nothing where the devices are too far apart.
 std::optional<Provenance> found_on(const cache::WinnerRow& row, const plan::DeviceKey& device) {
-  const auto matches =
-      plan::best_first({{.winner = row.winner, .device = row.device, .features = row.problem.features, .shipped = true}}, row.problem, device);
+  const auto matches = plan::best_first(
+      {{.winner = row.winner, .device = row.device, .features = row.problem.features, .shipped = true}}, row.problem,
+      device);
   return matches.empty() ? std::nullopt : std::optional(matches.front().provenance);
 }
 
@@ -112,21 +119,25 @@ TEST_CASE("every shipped choice is of a family that is there, whose rules admit 
     REQUIRE(query != nullptr);
     CHECK(exact_of(*query) == row.problem.exact);
     const auto& families = ops::families(row.problem.operation);
-    const auto family = std::find_if(families.begin(), families.end(), [&](const auto& one) { return one->name() == row.winner.family; });
+    const auto family = std::find_if(families.begin(), families.end(),
+                                     [&](const auto& one) { return one->name() == row.winner.family; });
     REQUIRE(family != families.end());
     const auto reason = (*family)->forbidden(*query, row.winner.config);
     CHECK_MESSAGE(!reason, reason.value_or(""));
   }
 }
 
-TEST_CASE("shipped SpMM choices serve their products under any epilogue where they were tuned, but for few that a rule refuses by a sentence") {
+TEST_CASE(
+    "shipped SpMM choices serve their products under any epilogue where they were tuned, but for few that a rule "
+    "refuses by a sentence") {
   const cache::TuningContent content = shipped();
   const auto device = device::open_compile_only("NVIDIA H200", {});
   const plan::DeviceKey here = key_of(*device);
   std::map<std::string, std::vector<plan::StoredWinner>> stored;  // by exact text
   for (const cache::WinnerRow& row : content.winners)
     if (row.problem.operation == "spmm" && row.problem.policy == "warm")
-      stored[row.problem.exact].push_back({.winner = row.winner, .device = row.device, .features = row.problem.features, .shipped = true});
+      stored[row.problem.exact].push_back(
+          {.winner = row.winner, .device = row.device, .features = row.problem.features, .shipped = true});
   int asked = 0;
   int refused = 0;
   for (const auto& [exact, rows] : stored)
@@ -137,10 +148,12 @@ TEST_CASE("shipped SpMM choices serve their products under any epilogue where th
       if (!(query->problem.epilogue == Epilogue{})) continue;
       for (const Epilogue& epilogue :
            {Epilogue{.bias = Bias::per_row}, Epilogue{.bias = Bias::per_column, .activation = Activation::gelu},
-            Epilogue{.residual = true, .scale = Scale::device}, Epilogue{.activation = Activation::relu, .accumulate = true}}) {
+            Epilogue{.residual = true, .scale = Scale::device},
+            Epilogue{.activation = Activation::relu, .accumulate = true}}) {
         Spmm problem = query->problem;
         problem.epilogue = epilogue;
-        const auto whole = ops::resolved_query<ops::SpmmQuery>("spmm", std::move(problem), query->statistics, query->n, device.get());
+        const auto whole =
+            ops::resolved_query<ops::SpmmQuery>("spmm", std::move(problem), query->statistics, query->n, device.get());
         INFO(plan::query_words(*whole), ": ", row.winner.family);
         CHECK(whole->plain == exact);
         plan::StoredWinner plain = row;
@@ -163,7 +176,9 @@ TEST_CASE("shipped SpMM choices serve their products under any epilogue where th
   CHECK(refused <= asked / 100);
 }
 
-TEST_CASE("wherever a shipped choice is found - it runs within that GPU's limits or is refused by a sentence, and where it was tuned it runs") {
+TEST_CASE(
+    "wherever a shipped choice is found - it runs within that GPU's limits or is refused by a sentence, and where it "
+    "was tuned it runs") {
   const cache::TuningContent content = shipped();
   std::map<std::string, int> admitted;  // by architecture
   for (const std::string& gpu : gpus()) {
@@ -197,7 +212,9 @@ TEST_CASE("wherever a shipped choice is found - it runs within that GPU's limits
   }
 }
 
-TEST_CASE("no shipped choice takes far longer than what the cost model expects of its own: a family that came since would serve better") {
+TEST_CASE(
+    "no shipped choice takes far longer than what the cost model expects of its own: a family that came since would "
+    "serve better") {
   const cache::TuningContent content = shipped();
   const test::FakeDevice device;
   for (const cache::WinnerRow& row : content.winners) {
@@ -207,7 +224,7 @@ TEST_CASE("no shipped choice takes far longer than what the cost model expects o
     const auto choice = plan::cheapest(*query, Options().max_workspace_bytes, reasons);
     REQUIRE(choice);
     const double expected_us = choice->family->predict_us(*query, choice->config);
-    CHECK_MESSAGE(row.winner.median_us <= 3 * expected_us + 1, words(row), " takes ", row.winner.median_us, " us; ", choice->family->name(),
-                  " is expected to take ", expected_us);
+    CHECK_MESSAGE(row.winner.median_us <= 3 * expected_us + 1, words(row), " takes ", row.winner.median_us, " us; ",
+                  choice->family->name(), " is expected to take ", expected_us);
   }
 }

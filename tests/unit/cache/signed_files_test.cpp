@@ -62,9 +62,12 @@ struct SignedFile {
   }
 };
 
-std::vector<std::string> faults(const SignedFile& signed_file) { return faults_of(signed_file.file, {signed_file.key.public_key}); }
+std::vector<std::string> faults(const SignedFile& signed_file) {
+  return faults_of(signed_file.file, {signed_file.key.public_key});
+}
 
-/// Makes FILE-wal and FILE-shm as a program leaves them that writes a copy of the file in that mode, adds a kernel, and is still there.
+/// Makes FILE-wal and FILE-shm as a program leaves them that writes a copy of the file in that mode, adds a kernel, and
+/// is still there.
 std::unique_ptr<Connection> write_log(const fs::path& file, const fs::path& copy) {
   fs::copy_file(file, copy);
   auto writer = std::make_unique<Connection>(copy, Access::read_write, 1000);
@@ -110,7 +113,8 @@ TEST_CASE("a signed file whose header promises a log is read without one") {
   CHECK(entries_like(signed_file.folder / "layer", "code.db-") == 0);
 }
 
-TEST_CASE("without keys a log beside a file of a trusted place keeps the file from being read and nothing is made there") {
+TEST_CASE(
+    "without keys a log beside a file of a trusted place keeps the file from being read and nothing is made there") {
   const SignedFile signed_file;
   auto options = signed_file.options();
   options.trusted_keys.clear();
@@ -153,7 +157,8 @@ TEST_CASE("rows of an untrusted place are those of the file, whatever lies besid
   SUBCASE("a log") {
     fs::copy_file(file, folder / "copy.db");
     Connection writer(folder / "copy.db", Access::read_write, 1000);
-    writer.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; UPDATE winner SET config = 'tile_rows=16'");
+    writer.execute(
+        "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; UPDATE winner SET config = 'tile_rows=16'");
     for (const char* end : {"-wal", "-shm"}) fs::copy_file((folder / "copy.db").string() + end, file + end);
     Opening opening(options);
     CHECK(tile_found(opening) == "8");
@@ -269,7 +274,8 @@ TEST_CASE("a layer that is a pipe, a device or endless is refused at once") {
   SUBCASE("in the user's own folder") {
     fs::create_directory(signed_file.folder / "user");
     fs::permissions(signed_file.folder / "user", fs::perms(0700));
-    for (const char* name : {"tuning.db", "code.db"}) REQUIRE(mkfifo((signed_file.folder / "user" / fs::path(name)).c_str(), 0600) == 0);
+    for (const char* name : {"tuning.db", "code.db"})
+      REQUIRE(mkfifo((signed_file.folder / "user" / fs::path(name)).c_str(), 0600) == 0);
     Opening opening(options);
     CHECK(*opening.warnings == 2);
     opening.code().put(sample_entry("new"), sample_image());

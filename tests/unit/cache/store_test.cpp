@@ -31,7 +31,9 @@ TEST_CASE("a winner comes back whole, from another opening, as tuned here") {
   CHECK(*again.warnings == 0);
 }
 
-TEST_CASE("what is stored for the problem without its bias is found behind what is stored for the whole one, near and on this device") {
+TEST_CASE(
+    "what is stored for the problem without its bias is found behind what is stored for the whole one, near and on "
+    "this device") {
   const TemporaryFolder folder;
   Opening opening(in_folder(folder.path()));
   plan::ProblemKey biased = sample_problem();
@@ -97,8 +99,12 @@ TEST_CASE("a new driver makes no new device, and what was measured keeps its own
 
 TEST_CASE("each layer is asked in order, and says where a choice came from") {
   const TemporaryFolder folder;
-  Opening(in_folder(folder / "shipped")).tuning().set_winner(sample_problem(), sample_device("GPU-vendor"), sample_winner("1"));
-  Opening(in_folder(folder / "fleet")).tuning().set_winner(sample_problem(), sample_device("GPU-fleet"), sample_winner("2"));
+  Opening(in_folder(folder / "shipped"))
+      .tuning()
+      .set_winner(sample_problem(), sample_device("GPU-vendor"), sample_winner("1"));
+  Opening(in_folder(folder / "fleet"))
+      .tuning()
+      .set_winner(sample_problem(), sample_device("GPU-fleet"), sample_winner("2"));
   auto options = in_folder(folder / "user");
   options.shipped = folder / "shipped";
   options.read_only = {folder / "fleet" / "tuning.db"};

@@ -1,4 +1,5 @@
-// Databases of someone else's making, given to every command: refused, named, left as they are, and nothing of them runs a terminal.
+// Databases of someone else's making, given to every command: refused, named, left as they are, and nothing of them
+// runs a terminal.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -13,10 +14,13 @@ namespace {
 
 const std::string one_row =
     "vostok tuning 1\n"
-    "device architecture=sm_90 id=d l2_bytes=62914560 memory_bytes=150754820096 multiprocessors=132 name=NVIDIA%20H200 uuid=GPU-1\n"
-    "problem exact=operation=spmm id=p index_type=i32 k=256 longest_row=60 m=512 n=64 nonzeros=13107 operation=spmm policy=warm "
+    "device architecture=sm_90 id=d l2_bytes=62914560 memory_bytes=150754820096 multiprocessors=132 name=NVIDIA%20H200 "
+    "uuid=GPU-1\n"
+    "problem exact=operation=spmm id=p index_type=i32 k=256 longest_row=60 m=512 n=64 nonzeros=13107 operation=spmm "
+    "policy=warm "
     "row_variation=0.25\n"
-    "winner code_digest=c config=tile_rows=1 decided_at=1 device=d driver=13 effort=full family=row_tile library_version=0.1.0 median_us=20 "
+    "winner code_digest=c config=tile_rows=1 decided_at=1 device=d driver=13 effort=full family=row_tile "
+    "library_version=0.1.0 median_us=20 "
     "problem=p rounds=15\n";
 
 void change(const std::string& file, const std::string& sql) {
@@ -47,9 +51,13 @@ TEST_CASE("every command refuses a database that is not the cache's, names its f
   const std::string file = (tool.folder() / "other.db").string();
   SUBCASE("of something else") { change(file, "CREATE TABLE diary(day TEXT); INSERT INTO diary VALUES('mine')"); }
   SUBCASE("kernels without their columns") {
-    change(file, "PRAGMA application_id = 0x56736b43; PRAGMA user_version = 1; CREATE TABLE code(key TEXT PRIMARY KEY NOT NULL)");
+    change(file,
+           "PRAGMA application_id = 0x56736b43; PRAGMA user_version = 1; CREATE TABLE code(key TEXT PRIMARY KEY NOT "
+           "NULL)");
   }
-  SUBCASE("rows without their tables") { change(file, "PRAGMA application_id = 0x56736b54; PRAGMA user_version = 1; CREATE TABLE trial(x)"); }
+  SUBCASE("rows without their tables") {
+    change(file, "PRAGMA application_id = 0x56736b54; PRAGMA user_version = 1; CREATE TABLE trial(x)");
+  }
   SUBCASE("with a view, whose name would clear the terminal") {
     REQUIRE(tool.run({"cache", "load", tool.folder().write("rows.txt", one_row).string(), "--into", file}).status == 0);
     change(file, "CREATE VIEW \"\x1b[2J\x9b\" AS SELECT 1");
@@ -80,7 +88,8 @@ TEST_CASE("a dump writes what a terminal would obey as %XX, and loads it as it w
   const Outcome dumped = tool.run({"cache", "dump", file});
   CHECK(contains(dumped.output, "name=NVIDIA%1B[2J%C2%9B%9B%E2%80%AEH200 "));
   const std::string copy = (tool.folder() / "b.db").string();
-  REQUIRE(tool.run({"cache", "load", tool.folder().write("dump.txt", dumped.output).string(), "--into", copy}).status == 0);
+  REQUIRE(tool.run({"cache", "load", tool.folder().write("dump.txt", dumped.output).string(), "--into", copy}).status ==
+          0);
   CHECK(tool.run({"cache", "dump", copy}).output == dumped.output);
 }
 

@@ -12,14 +12,20 @@ using namespace vostok::cli::testing;
 
 namespace {
 
-const plan::DeviceKey h200{
-    .uuid = "GPU-1", .name = "NVIDIA H200", .architecture = "sm_90", .multiprocessors = 132, .memory_bytes = 150'109'880'320, .l2_bytes = 62'914'560};
+const plan::DeviceKey h200{.uuid = "GPU-1",
+                           .name = "NVIDIA H200",
+                           .architecture = "sm_90",
+                           .multiprocessors = 132,
+                           .memory_bytes = 150'109'880'320,
+                           .l2_bytes = 62'914'560};
 
 /// A problem of n columns: the winner's tile and its time, the other tile and its time.
-void add(cache::TuningContent& content, std::int64_t n, const char* winner, double winner_us, const char* other, double other_us) {
-  const plan::ProblemKey problem{.operation = "spmm",
-                                 .exact = "element=f32",
-                                 .features = {.m = 1024, .k = 1024, .n = n, .nonzeros = 100'000, .longest_row = 120, .row_variation = 0.1}};
+void add(cache::TuningContent& content, std::int64_t n, const char* winner, double winner_us, const char* other,
+         double other_us) {
+  const plan::ProblemKey problem{
+      .operation = "spmm",
+      .exact = "element=f32",
+      .features = {.m = 1024, .k = 1024, .n = n, .nonzeros = 100'000, .longest_row = 120, .row_variation = 0.1}};
   const auto trial = [](const char* tile, double us, bool is_default) {
     return plan::TrialRecord{.family = "row_tile",
                              .config = {{"tile_rows", tile}},
@@ -32,12 +38,16 @@ void add(cache::TuningContent& content, std::int64_t n, const char* winner, doub
   content.trials.push_back({problem, h200, trial(winner, winner_us, false)});
   content.trials.push_back({problem, h200, trial(other, other_us, true)});
   content.winners.push_back(
-      {problem, h200, {.family = "row_tile", .config = {{"tile_rows", winner}}, .code_digest = winner, .median_us = winner_us}});
+      {problem,
+       h200,
+       {.family = "row_tile", .config = {{"tile_rows", winner}}, .code_digest = winner, .median_us = winner_us}});
 }
 
 }  // namespace
 
-TEST_CASE("vostok cache regret tells from a tuning.db, and from its dump, what choices cost that are made without measuring") {
+TEST_CASE(
+    "vostok cache regret tells from a tuning.db, and from its dump, what choices cost that are made without "
+    "measuring") {
   const Tool tool;
   cache::TuningContent content;
   add(content, 64, "64", 10, "8", 16);

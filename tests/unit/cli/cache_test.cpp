@@ -9,19 +9,24 @@ namespace vostok::cli::testing {
 namespace {
 
 const std::string device_line =
-    "device architecture=sm_90 id=d l2_bytes=62914560 memory_bytes=150754820096 multiprocessors=132 name=NVIDIA%20H200 uuid=GPU-1\n";
+    "device architecture=sm_90 id=d l2_bytes=62914560 memory_bytes=150754820096 multiprocessors=132 name=NVIDIA%20H200 "
+    "uuid=GPU-1\n";
 const std::string problem_line =
-    "problem exact=operation=spmm id=p index_type=i32 k=256 longest_row=60 m=512 n=64 nonzeros=13107 operation=spmm policy=warm row_variation=0.25\n";
+    "problem exact=operation=spmm id=p index_type=i32 k=256 longest_row=60 m=512 n=64 nonzeros=13107 operation=spmm "
+    "policy=warm row_variation=0.25\n";
 
-std::string trial_line(const std::string& tile_rows, const std::string& median_us, const std::string& digest, const std::string& rounds = "15") {
+std::string trial_line(const std::string& tile_rows, const std::string& median_us, const std::string& digest,
+                       const std::string& rounds = "15") {
   return "trial code_digest=" + digest + " config=tile_rows=" + tile_rows +
-         " device=d driver=13.0 family=row_tile is_default=" + (tile_rows == "1" ? "1" : "0") + " measured_at=1700000000 median_us=" + median_us +
-         " problem=p reason= registers=40 rounds=" + rounds + " shared_bytes=0 spill_bytes=0 spread_us=0.01 status=measured\n";
+         " device=d driver=13.0 family=row_tile is_default=" + (tile_rows == "1" ? "1" : "0") +
+         " measured_at=1700000000 median_us=" + median_us + " problem=p reason= registers=40 rounds=" + rounds +
+         " shared_bytes=0 spill_bytes=0 spread_us=0.01 status=measured\n";
 }
 
 std::string winner_line(const std::string& tile_rows) {
   return "winner code_digest=c" + tile_rows + " config=tile_rows=" + tile_rows +
-         " decided_at=1700000000 device=d driver=13.0 effort=full family=row_tile library_version=0.1.0 median_us=20 problem=p rounds=15\n";
+         " decided_at=1700000000 device=d driver=13.0 effort=full family=row_tile library_version=0.1.0 median_us=20 "
+         "problem=p rounds=15\n";
 }
 
 std::string rows(const std::string& lines) { return "vostok tuning 1\n" + device_line + problem_line + lines; }
@@ -98,8 +103,9 @@ TEST_CASE("merge gives the same bytes in either order, and refuses what does not
 
 TEST_CASE("rank chooses again, says what changes, and writes only where it is told to") {
   const Tool tool;
-  const std::string file =
-      database(tool, "a", trial_line("1", "20", "c1") + trial_line("2", "10", "c2") + trial_line("4", "10.1", "c4") + winner_line("1"));
+  const std::string file = database(
+      tool, "a",
+      trial_line("1", "20", "c1") + trial_line("2", "10", "c2") + trial_line("4", "10.1", "c4") + winner_line("1"));
   const std::string before = sparse::read_bytes(file);
   const Outcome outcome = tool.run({"cache", "rank", file});
   CHECK(outcome.status == 0);
@@ -116,7 +122,8 @@ TEST_CASE("rank chooses again, says what changes, and writes only where it is to
 
 TEST_CASE("verify exits with 1 where something is wrong, and prune removes what is asked for") {
   const Tool tool;
-  const std::string file = database(tool, "a", trial_line("1", "20", "c1") + trial_line("1", "30", "old", "3") + winner_line("1"));
+  const std::string file =
+      database(tool, "a", trial_line("1", "20", "c1") + trial_line("1", "30", "old", "3") + winner_line("1"));
   CHECK(tool.run({"cache", "verify", file}).status == 0);
   CHECK(tool.run({"cache", "prune", file}).status == 2);
   CHECK(json_of(tool, {"cache", "prune", file, "--older-than", "1"})["trials"] == 2);

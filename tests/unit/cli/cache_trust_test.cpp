@@ -58,7 +58,8 @@ TEST_CASE("merge takes kernels of files that only the user can have written, or 
   refused({"cache", "merge", ours, theirs, "--trust", key.public_key.hex, "--out", out}, "it is not signed");
   cache::sign_file(theirs, key);
   refused({"cache", "merge", ours, theirs, "--out", out}, "others can write");
-  refused({"cache", "merge", ours, theirs, "--trust", cache::make_signing_key().public_key.hex, "--out", out}, "is not trusted");
+  refused({"cache", "merge", ours, theirs, "--trust", cache::make_signing_key().public_key.hex, "--out", out},
+          "is not trusted");
   const Outcome merged = tool.run({"cache", "merge", ours, theirs, "--trust", key.public_key.hex, "--out", out});
   CHECK_MESSAGE(merged.status == 0, merged.errors);
   CHECK(kernels_of(out) == Keys{"a", "b"});

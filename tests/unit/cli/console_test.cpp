@@ -27,7 +27,8 @@ struct Printing {
     const std::string problems = tool.folder().write("problems.txt", "softmax --matrix ok.smtx\n").string();
     const auto path = [&](const char* name) { return (tool.folder() / name).string(); };
     const Arguments run = on_emulator("softmax", {"--matrix", matrix});
-    for (const Arguments& first : {run, Arguments{"cache", "dump", "--out", path("dump.txt")}, Arguments{"cache", "keygen", path("team")}})
+    for (const Arguments& first :
+         {run, Arguments{"cache", "dump", "--out", path("dump.txt")}, Arguments{"cache", "keygen", path("team")}})
       REQUIRE(tool.run(first).status == 0);
     lines = {{"--help"},
              {"--version"},
@@ -58,12 +59,14 @@ std::string words(const Arguments& arguments) {
 
 TEST_CASE("a stdout that fails is a sentence and a status that is not 0, by every command that prints") {
   const Printing printing;
-  const std::array targets = {std::pair(Stdout::full_device, "No space left on device"), std::pair(Stdout::closed, "Bad file descriptor"),
+  const std::array targets = {std::pair(Stdout::full_device, "No space left on device"),
+                              std::pair(Stdout::closed, "Bad file descriptor"),
                               std::pair(Stdout::pipe_no_signal, "Broken pipe")};
   for (const Arguments& line : printing.lines) {
     for (const auto& [target, reason] : targets) {
       INFO(words(line), " into ", reason);
-      const Outcome outcome = printing.tool.run_into(target, line, {{"VOSTOK_NVRTC", test::beside_executable("fake_nvrtc.so")}});
+      const Outcome outcome =
+          printing.tool.run_into(target, line, {{"VOSTOK_NVRTC", test::beside_executable("fake_nvrtc.so")}});
       CAPTURE(outcome.errors);
       CHECK(outcome.status >= 2);
       CHECK(outcome.status < 128);
@@ -78,15 +81,19 @@ TEST_CASE("a stdout that fails is a sentence and a status that is not 0, by ever
 
 TEST_CASE("a long report that stdout does not take fails by its first part") {
   const Tool tool;
-  std::string rows = "vostok tuning 1\ndevice architecture=sm_90 id=d l2_bytes=1 memory_bytes=1 multiprocessors=1 name=NVIDIA%20H200 uuid=GPU-1\n";
+  std::string rows =
+      "vostok tuning 1\ndevice architecture=sm_90 id=d l2_bytes=1 memory_bytes=1 multiprocessors=1 name=NVIDIA%20H200 "
+      "uuid=GPU-1\n";
   for (int i = 0; i < 2000; ++i)
     rows += fmt::format(
-        "problem exact=operation=spmm%20{} id=p{} index_type=i32 k=256 longest_row=60 m=512 n=64 nonzeros=13107 operation=spmm policy=warm "
+        "problem exact=operation=spmm%20{} id=p{} index_type=i32 k=256 longest_row=60 m=512 n=64 nonzeros=13107 "
+        "operation=spmm policy=warm "
         "row_variation=0.25\n",
         i, i);
   for (int i = 0; i < 2000; ++i)
     rows += fmt::format(
-        "winner code_digest=c config=tile_rows=4 decided_at=1700000000 device=d driver=13.0 effort=full family=row_tile library_version=0.1.0 "
+        "winner code_digest=c config=tile_rows=4 decided_at=1700000000 device=d driver=13.0 effort=full "
+        "family=row_tile library_version=0.1.0 "
         "median_us=20 problem=p{} rounds=15\n",
         i);
   const std::string text = tool.folder().write("rows.txt", rows).string();
@@ -129,7 +136,8 @@ TEST_CASE("no file takes the number of a standard stream that is closed, and usi
     require(::open("/dev/null", O_RDWR) > STDERR_FILENO, "a file has the number of a standard stream");
     char byte = 0;
     require(::read(STDIN_FILENO, &byte, 1) < 0 && errno == EBADF, "stdin is there");
-    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) require(::write(stream, &byte, 1) < 0 && errno == EBADF, "an output is there");
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
+      require(::write(stream, &byte, 1) < 0 && errno == EBADF, "an output is there");
   });
   CHECK_MESSAGE((outcome.finished && !outcome.threw), outcome.log);
 }
@@ -142,7 +150,8 @@ TEST_CASE("no file takes the number of a stdout that is closed") {
   CHECK(printing.tool.run_into(Stdout::closed, {"cache", "dump", "--out", again.string()}).status == 0);
   CHECK(sparse::read_bytes(out) == sparse::read_bytes(again));
   CHECK(printing.tool
-            .run_into(Stdout::closed, {"study", (printing.tool.folder() / "ok.smtx").string(), "--out", (printing.tool.folder() / "s").string()})
+            .run_into(Stdout::closed, {"study", (printing.tool.folder() / "ok.smtx").string(), "--out",
+                                       (printing.tool.folder() / "s").string()})
             .status == 2);
   const std::string csv = sparse::read_bytes(printing.tool.folder() / "s" / "study.csv");
   CHECK_FALSE(contains(csv, "written:"));

@@ -13,8 +13,8 @@ TEST_CASE("doctor says what was looked for, the caches, the environment, and end
   CAPTURE(outcome.output);
   CHECK(outcome.status == 0);
   const std::string cache = (tool.folder() / "cache").string();
-  for (const std::string& part :
-       std::vector<std::string>{"driver", "nvrtc", "emulator", cache, "VOSTOK_CACHE_DIR", "VOSTOK_EMULATOR_ORDER", "\nverdict "}) {
+  for (const std::string& part : std::vector<std::string>{"driver", "nvrtc", "emulator", cache, "VOSTOK_CACHE_DIR",
+                                                          "VOSTOK_EMULATOR_ORDER", "\nverdict "}) {
     CAPTURE(part);
     CHECK(contains(outcome.output, part));
   }
@@ -37,8 +37,9 @@ TEST_CASE("doctor counts what the caches hold") {
 
 TEST_CASE("without a driver, NVRTC and a host compiler nothing runs, and doctor exits with 3") {
   const Tool tool;
-  const Outcome outcome =
-      tool.run({"doctor"}, {{"VOSTOK_LIBCUDA", "/nonexistent/libcuda.so"}, {"VOSTOK_NVRTC", "/nonexistent"}, {"VOSTOK_CXX", "/nonexistent/c++"}});
+  const Outcome outcome = tool.run({"doctor"}, {{"VOSTOK_LIBCUDA", "/nonexistent/libcuda.so"},
+                                                {"VOSTOK_NVRTC", "/nonexistent"},
+                                                {"VOSTOK_CXX", "/nonexistent/c++"}});
   CAPTURE(outcome.output);
   CHECK(outcome.status == 3);
   CHECK(contains(outcome.output, "/nonexistent/libcuda.so"));
@@ -48,8 +49,8 @@ TEST_CASE("without a driver, NVRTC and a host compiler nothing runs, and doctor 
 
 TEST_CASE("without a driver and a host compiler a run exits with 3 and names what to set") {
   const Tool tool;
-  const Outcome outcome =
-      tool.run({"run", "spmm", "--random", "4x4x0", "--n", "1"}, {{"VOSTOK_LIBCUDA", "/nonexistent/libcuda.so"}, {"VOSTOK_CXX", "/nonexistent/c++"}});
+  const Outcome outcome = tool.run({"run", "spmm", "--random", "4x4x0", "--n", "1"},
+                                   {{"VOSTOK_LIBCUDA", "/nonexistent/libcuda.so"}, {"VOSTOK_CXX", "/nonexistent/c++"}});
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 3);
   CHECK(contains(outcome.errors, "VOSTOK_CXX"));

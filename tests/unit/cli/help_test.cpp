@@ -69,16 +69,18 @@ void add_below(const Tool& tool, const Arguments& command, std::map<std::string,
   const Help& help = all[line] = parse(outcome.output);
   const auto below = help.sections.find(subcommands);
   if (below == help.sections.end()) return;
-  for (const Entry& entry : below->second) add_below(tool, command + Arguments{entry.head.substr(0, entry.head.find(' '))}, all);
+  for (const Entry& entry : below->second)
+    add_below(tool, command + Arguments{entry.head.substr(0, entry.head.find(' '))}, all);
 }
 
 /// "vostok cache ls" -> its help
 std::map<std::string, Help> every_help() {
   std::map<std::string, Help> all;
   add_below(Tool(), {}, all);
-  for (const char* known : {"vostok", "vostok run im2col", "vostok pack", "vostok tune", "vostok capture", "vostok doctor", "vostok cache ls",
-                            "vostok cache show", "vostok cache dump", "vostok cache load", "vostok cache merge", "vostok cache verify",
-                            "vostok cache prune", "vostok cache rank", "vostok cache regret", "vostok cache sign"}) {
+  for (const char* known :
+       {"vostok", "vostok run im2col", "vostok pack", "vostok tune", "vostok capture", "vostok doctor",
+        "vostok cache ls", "vostok cache show", "vostok cache dump", "vostok cache load", "vostok cache merge",
+        "vostok cache verify", "vostok cache prune", "vostok cache rank", "vostok cache regret", "vostok cache sign"}) {
     CAPTURE(std::string(known));
     CHECK(all.contains(known));
   }
@@ -126,7 +128,8 @@ std::set<std::string> phrases_of(const std::string& text) {
   return phrases;
 }
 
-/// On the tool's page a command's options are words of their own; those of `vostok cache` are in the row of their command.
+/// On the tool's page a command's options are words of their own; those of `vostok cache` are in the row of their
+/// command.
 bool has_line(const std::string& page, const std::string& command, const std::string& option) {
   const std::string cache = "vostok cache ";
   if (!command.starts_with(cache)) return contains(page, "`" + option + "`") || contains(page, "`" + option + " ");
@@ -147,7 +150,8 @@ TEST_CASE("every command says what it is for and what each option means, and has
       CHECK_FALSE(entry.text.empty());
     }
     REQUIRE_FALSE(help.examples.empty());
-    if (command != "vostok tune-worker") CHECK(help.examples.front().starts_with("  " + command + " "));  // that one the tuner starts
+    if (command != "vostok tune-worker")
+      CHECK(help.examples.front().starts_with("  " + command + " "));  // that one the tuner starts
   }
 }
 
@@ -201,7 +205,8 @@ TEST_CASE("every option of every command has a line on the tool's page") {
 const std::string* command_of(const std::string& line, const std::map<std::string, Help>& all) {
   const std::string* longest = nullptr;
   for (const auto& entry : all)
-    if ((line + " ").starts_with(entry.first + " ") && (longest == nullptr || entry.first.size() > longest->size())) longest = &entry.first;
+    if ((line + " ").starts_with(entry.first + " ") && (longest == nullptr || entry.first.size() > longest->size()))
+      longest = &entry.first;
   return longest;
 }
 

@@ -38,10 +38,13 @@ TEST_CASE("what takes longer than the patience is told, again and again, and eac
   };
   const auto wait_for = [&](const std::string& part) {
     std::unique_lock lock(mutex);
-    const auto is_told = [&] { return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return contains(text, part); }); };
+    const auto is_told = [&] {
+      return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return contains(text, part); });
+    };
     return told.wait_for(lock, std::chrono::minutes(1), is_told);  // only bounds a hang
   };
-  LaunchWatch watch([&] { return device::LaunchProgress{.ended = ended, .share = 0.5}; }, tell, milliseconds(1), milliseconds(1));
+  LaunchWatch watch([&] { return device::LaunchProgress{.ended = ended, .share = 0.5}; }, tell, milliseconds(1),
+                    milliseconds(1));
   watch.begin("verifying", 1);
   CHECK(wait_for("verifying for 0 s: 50 % of launch 1 done"));
   ended += 2;  // one execute has two launches
@@ -54,7 +57,8 @@ TEST_CASE("what takes longer than the patience is told, again and again, and eac
 TEST_CASE("a device that tells no progress is not watched") {
   std::atomic<int> told = 0;
   {
-    LaunchWatch watch([] { return std::nullopt; }, [&](const std::string&) { ++told; }, milliseconds(0), milliseconds(0));
+    LaunchWatch watch([] { return std::nullopt; }, [&](const std::string&) { ++told; }, milliseconds(0),
+                      milliseconds(0));
     watch.begin("verifying", 1);
   }
   CHECK(told == 0);
@@ -63,7 +67,8 @@ TEST_CASE("a device that tells no progress is not watched") {
 TEST_CASE("what ends within the patience is not told") {
   std::atomic<int> told = 0;
   {
-    LaunchWatch watch([] { return device::LaunchProgress{}; }, [&](const std::string&) { ++told; }, std::chrono::hours(1), std::chrono::hours(1));
+    LaunchWatch watch([] { return device::LaunchProgress{}; }, [&](const std::string&) { ++told; },
+                      std::chrono::hours(1), std::chrono::hours(1));
     watch.begin("verifying", 1);
   }
   CHECK(told == 0);

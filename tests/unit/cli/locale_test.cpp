@@ -22,7 +22,8 @@ using test::contains;
 
 TEST_CASE("options are read with a point, and their help shows one, whatever the locale") {
   const test::DecimalComma comma;
-  if (!comma.in_c()) MESSAGE("skipped: C's half, there is no locale with a decimal comma here and localedef makes none");
+  if (!comma.in_c())
+    MESSAGE("skipped: C's half, there is no locale with a decimal comma here and localedef makes none");
   CHECK(number_value<double>("--x", "0.5", {}) == 0.5);
   CHECK_THROWS_AS(number_value<double>("--x", "0,5", {}), CLI::ValidationError);
   CHECK(number_value<std::int64_t>("--x", "1234567", {}) == 1'234'567);
@@ -48,9 +49,11 @@ TEST_CASE("options are read with a point, and their help shows one, whatever the
 
 TEST_CASE("reports are printed with a point, and are JSON, whatever the locale") {
   const test::DecimalComma comma;
-  if (!comma.in_c()) MESSAGE("skipped: C's half, there is no locale with a decimal comma here and localedef makes none");
+  if (!comma.in_c())
+    MESSAGE("skipped: C's half, there is no locale with a decimal comma here and localedef makes none");
   RunReport report{.operation = "spmm", .compiled = 1234, .plan_ms = 12345.5, .flops = 1e6};
-  report.matrix = MatrixReport{.source = "a.mtx", .values = sparse::ValueFacts{.count = 5, .overflows = 1, .largest = 70000.5}};
+  report.matrix =
+      MatrixReport{.source = "a.mtx", .values = sparse::ValueFacts{.count = 5, .overflows = 1, .largest = 70000.5}};
   report.matrix->statistics = {.rows = 2000, .cols = 3000, .nonzeros = 12345, .row_variation = 0.125};
   report.matrix->value_type = Dtype::f16;
   report.explanation = {.family = "row_tile"};
@@ -62,8 +65,8 @@ TEST_CASE("reports are printed with a point, and are JSON, whatever the locale")
   CHECK(object["compiled"] == 1234);
   CHECK(object["error"] == 1.5e-7);
   const std::string text = report_text(report);
-  for (const char* part :
-       {"2000 x 3000, 12345 nonzeros", "row CoV 0.125", "12345.5 ms", "1234.50 us, spread 0.25 us", "1.50e-07", "(the largest is 70000.5)"}) {
+  for (const char* part : {"2000 x 3000, 12345 nonzeros", "row CoV 0.125", "12345.5 ms", "1234.50 us, spread 0.25 us",
+                           "1.50e-07", "(the largest is 70000.5)"}) {
     CAPTURE(std::string(part));
     CHECK(contains(text, part));
   }

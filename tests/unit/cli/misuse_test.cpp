@@ -31,12 +31,15 @@ TEST_CASE("a command that there is not is named beside those that there are") {
 TEST_CASE("arguments that nobody takes are told in their order, and before what is missing") {
   const Tool tool;
   const Arguments spmm = on_emulator("spmm", {"--random", "4x4x0"});
-  const std::string problems = tool.folder().write("extra.txt", "spmm --random 4x4x0 --n 1 extra words here\n").string();
-  check_all(tool, {{spmm + Arguments{"--n", "4", "one", "two", "three"}, {"these arguments were not expected: one two three"}},
-                   {spmm + Arguments{"--n", "4", "--unknown", "5"}, {"these arguments were not expected: --unknown 5"}},
-                   {spmm + Arguments{"--m", "4"}, {"these arguments were not expected: --m 4"}},
-                   {{"tune", "--problems", problems}, {problems + ":1: these arguments were not expected: extra words here"}},
-                   {{"doctor", "extra"}, {"this argument was not expected: extra", "Try: vostok doctor --help"}}});
+  const std::string problems =
+      tool.folder().write("extra.txt", "spmm --random 4x4x0 --n 1 extra words here\n").string();
+  check_all(
+      tool,
+      {{spmm + Arguments{"--n", "4", "one", "two", "three"}, {"these arguments were not expected: one two three"}},
+       {spmm + Arguments{"--n", "4", "--unknown", "5"}, {"these arguments were not expected: --unknown 5"}},
+       {spmm + Arguments{"--m", "4"}, {"these arguments were not expected: --m 4"}},
+       {{"tune", "--problems", problems}, {problems + ":1: these arguments were not expected: extra words here"}},
+       {{"doctor", "extra"}, {"this argument was not expected: extra", "Try: vostok doctor --help"}}});
 }
 
 TEST_CASE("what is missing is named with what it is") {
@@ -65,26 +68,31 @@ TEST_CASE("options given twice, without a value, or with one that they do not ta
 
 TEST_CASE("files and folders that do not fit are refused by their name") {
   const Tool tool;
-  const auto write = [&](const char* name, const std::string& content) { return tool.folder().write(name, content).string(); };
+  const auto write = [&](const char* name, const std::string& content) {
+    return tool.folder().write(name, content).string();
+  };
   const std::string folder = tool.folder().path().string();
   const std::string empty = write("empty.txt", "");
   const std::string comments = write("comments.txt", "# nothing\n\n");
   const std::string text = write("text.txt", "not a dump\n");
   const std::string absent = (tool.folder() / "absent").string();
-  check_all(tool, {{{"run", "spmm", "--matrix", absent + ".smtx", "--n", "4"}, {absent + ".smtx", "o such file"}},
-                   {{"tune", "--problems", absent, "--device", "emulator"}, {absent, "o such file"}},
-                   {{"tune", "--problems", folder, "--device", "emulator"}, {folder, "irectory"}},
-                   {{"tune", "--problems", empty, "--device", "emulator"}, {"cannot tune: " + empty + " holds no problem"}},
-                   {{"tune", "--problems", comments, "--device", "emulator"}, {"cannot tune: " + comments + " holds no problem"}},
-                   {{"study", absent}, {absent}},
-                   {{"capture", "--out", folder, "--", "true"}, {"cannot capture to " + folder + ": it is a folder"}},
-                   {{"capture", "--out", absent + "/x.txt", "--", "true"}, {"cannot capture to " + absent + "/x.txt", "o such file"}},
-                   {{"capture", "--out", (tool.folder() / "p.txt").string(), "--", "nosuchprogram"}, {"cannot run nosuchprogram"}},
-                   {{"cache", "load", empty}, {"cannot load " + empty + ": it is empty"}},
-                   {{"cache", "load", text, "--into", absent}, {text, "line 1"}},
-                   {{"cache", "load", folder}, {folder, "irectory"}},
-                   {{"cache", "keygen", ""}, {"cannot make keys: '' names no file"}},
-                   {{"cache", "keygen", folder + "/"}, {"names no file"}}});
+  check_all(
+      tool,
+      {{{"run", "spmm", "--matrix", absent + ".smtx", "--n", "4"}, {absent + ".smtx", "o such file"}},
+       {{"tune", "--problems", absent, "--device", "emulator"}, {absent, "o such file"}},
+       {{"tune", "--problems", folder, "--device", "emulator"}, {folder, "irectory"}},
+       {{"tune", "--problems", empty, "--device", "emulator"}, {"cannot tune: " + empty + " holds no problem"}},
+       {{"tune", "--problems", comments, "--device", "emulator"}, {"cannot tune: " + comments + " holds no problem"}},
+       {{"study", absent}, {absent}},
+       {{"capture", "--out", folder, "--", "true"}, {"cannot capture to " + folder + ": it is a folder"}},
+       {{"capture", "--out", absent + "/x.txt", "--", "true"},
+        {"cannot capture to " + absent + "/x.txt", "o such file"}},
+       {{"capture", "--out", (tool.folder() / "p.txt").string(), "--", "nosuchprogram"}, {"cannot run nosuchprogram"}},
+       {{"cache", "load", empty}, {"cannot load " + empty + ": it is empty"}},
+       {{"cache", "load", text, "--into", absent}, {text, "line 1"}},
+       {{"cache", "load", folder}, {folder, "irectory"}},
+       {{"cache", "keygen", ""}, {"cannot make keys: '' names no file"}},
+       {{"cache", "keygen", folder + "/"}, {"names no file"}}});
 }
 
 TEST_CASE("a family that does not serve the problem gives its own reason, and no other family's") {

@@ -70,7 +70,8 @@ TEST_CASE("a band is ROWSxWIDTHxSPARSITY, square and causal, and its size is kno
   CHECK(mask.seed == 7);
   CHECK(expected_nonzeros(mask) == 4096 * 256 + 419'430);
   CHECK(expected_nonzeros(parse_band("10x99x0", 1)) == 100);
-  for (const char* text : {"", "4096", "4096x256", "4096x256x", "4096x256x2", "4096x256xnan", "-1x2x0.5", "2147483647x2x0.5"}) {
+  for (const char* text :
+       {"", "4096", "4096x256", "4096x256x", "4096x256x2", "4096x256xnan", "-1x2x0.5", "2147483647x2x0.5"}) {
     CAPTURE(std::string(text));
     CHECK(vostok::test::code_of([&] { parse_band(text, 1); }) == ErrorCode::invalid_argument);
   }
@@ -86,7 +87,9 @@ TEST_CASE("each part of a random matrix or a band is refused by what it is, with
     return std::string();
   };
   const auto random = [&](const char* text) { return says(text, parse_random_matrix); };
-  const auto band = [&](const char* text) { return says(text, [](const std::string& given) { parse_band(given, 1); }); };
+  const auto band = [&](const char* text) {
+    return says(text, [](const std::string& given) { parse_band(given, 1); });
+  };
   CHECK(contains(random("99999999999999999999x4x0"), "99999999999999999999 rows are outside 0 to 2147483646"));
   CHECK(contains(random("4x99999999999999999999x0"), "99999999999999999999 columns are outside 0 to 2147483647"));
   CHECK(contains(random("-4x4x0"), "-4 rows are outside 0 to 2147483646"));
@@ -95,7 +98,8 @@ TEST_CASE("each part of a random matrix or a band is refused by what it is, with
   for (const char* text : {"0x10x4x0x0", "+4x4x0", " 4x4x0", "4x4x0,5", "4x4x1e999", "4X4X0", "1e3x4x0"})
     CHECK(contains(random(text), "cannot read --random: '"));
   CHECK(contains(band("99999999999999999999x4x0"), "99999999999999999999 rows are outside"));
-  CHECK(contains(band("8x99999999999999999999x0"), "99999999999999999999 columns of width are outside 0 to 2147483647"));
+  CHECK(
+      contains(band("8x99999999999999999999x0"), "99999999999999999999 columns of width are outside 0 to 2147483647"));
   CHECK(contains(band("8x-1x0"), "-1 columns of width are outside"));
   CHECK(parse_random_matrix("010x4x1e-400").rows == 10);
   CHECK(parse_random_matrix("010x4x1e-400").sparsity == 0);
@@ -170,7 +174,8 @@ std::set<std::string> variables_in_sources() {
       if (file.parent_path().filename() == "cli") continue;
       const std::string text = sparse::read_bytes(file);
       collect(text, read);
-      for (std::sregex_iterator match(text.begin(), text.end(), listed), end; match != end; ++match) collect((*match)[1].str(), quoted);
+      for (std::sregex_iterator match(text.begin(), text.end(), listed), end; match != end; ++match)
+        collect((*match)[1].str(), quoted);
     }
   }
   return names;

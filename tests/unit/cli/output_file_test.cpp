@@ -37,19 +37,23 @@ struct Outputs {
 
 }  // namespace
 
-TEST_CASE("no command writes onto a folder, a link, a pipe or into a folder that is not there, and each says what it is before any work") {
+TEST_CASE(
+    "no command writes onto a folder, a link, a pipe or into a folder that is not there, and each says what it is "
+    "before any work") {
   const Outputs outputs;
   const std::string tuning = outputs.empty_database("tuning.db", cache::Content::tuning),
                     code = outputs.empty_database("code.db", cache::Content::code);
-  const std::vector<std::vector<std::string>> commands = {{"cache", "merge", tuning, tuning, "--out"},
-                                                          {"cache", "merge", code, code, "--out"},
-                                                          {"cache", "rank", tuning, "--out"},
-                                                          {"cache", "dump", tuning, "--out"},
-                                                          {"pack", "--arch", "sm_90", "--problems", "/no/such/problems", "--out"}};
-  const std::vector<std::pair<fs::path, std::string>> places = {{outputs.link, "it is a link"},
-                                                                {outputs.folder, "it is a folder"},
-                                                                {outputs.pipe, "it is a pipe"},
-                                                                {outputs.tool.folder() / "absent" / "out", "there is no folder"}};
+  const std::vector<std::vector<std::string>> commands = {
+      {"cache", "merge", tuning, tuning, "--out"},
+      {"cache", "merge", code, code, "--out"},
+      {"cache", "rank", tuning, "--out"},
+      {"cache", "dump", tuning, "--out"},
+      {"pack", "--arch", "sm_90", "--problems", "/no/such/problems", "--out"}};
+  const std::vector<std::pair<fs::path, std::string>> places = {
+      {outputs.link, "it is a link"},
+      {outputs.folder, "it is a folder"},
+      {outputs.pipe, "it is a pipe"},
+      {outputs.tool.folder() / "absent" / "out", "there is no folder"}};
   for (const auto& command : commands)
     for (const auto& [place, reason] : places) {
       std::vector<std::string> words = command;
@@ -89,8 +93,8 @@ TEST_CASE("a file that is there is replaced by a new one, not written into: its 
   const Outputs outputs;
   const TemporaryFolder& folder = outputs.tool.folder();
   const std::string tuning = outputs.empty_database("tuning.db", cache::Content::tuning),
-                    code = outputs.empty_database("code.db", cache::Content::code), matrix = folder.write("m.smtx", "2, 2, 1\n0 1 1\n0\n").string(),
-                    key = (folder / "team").string();
+                    code = outputs.empty_database("code.db", cache::Content::code),
+                    matrix = folder.write("m.smtx", "2, 2, 1\n0 1 1\n0\n").string(), key = (folder / "team").string();
   REQUIRE(outputs.tool.run({"cache", "keygen", key}).status == 0);
   struct Writing {
     std::vector<std::string> command;

@@ -14,7 +14,8 @@
 namespace vostok::cli::testing {
 
 /// A context whose only kernels are those of a file. A compiler that were asked for would not be there.
-inline Options packed_only(const std::string& device, const std::filesystem::path& packed, const std::filesystem::path& folder) {
+inline Options packed_only(const std::string& device, const std::filesystem::path& packed,
+                           const std::filesystem::path& folder) {
   return {.device = device,
           .cache = {.folder = folder, .read_only = {packed}, .shipped = folder / "none"},
           .compile = CompilePolicy::never,

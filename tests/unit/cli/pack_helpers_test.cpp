@@ -42,19 +42,26 @@ bool is_a_family(const std::string& name) {
 
 PackReport pack_helpers(const fs::path& problems, const fs::path& out) {
   const FakeNvrtc nvrtc;
-  return pack({.like = {fake_gpu}, .problems = problems, .helpers = true, .out = out, .cache = out.parent_path() / "none", .nvrtc = nvrtc.path});
+  return pack({.like = {fake_gpu},
+               .problems = problems,
+               .helpers = true,
+               .out = out,
+               .cache = out.parent_path() / "none",
+               .nvrtc = nvrtc.path});
 }
 
 }  // namespace
 
-TEST_CASE("the helpers that can be shipped are no family's own, and with them a first plan of another problem compiles nothing else") {
+TEST_CASE(
+    "the helpers that can be shipped are no family's own, and with them a first plan of another problem compiles "
+    "nothing else") {
   const TemporaryFolder folder;
   const fs::path helpers = folder / "helpers.db";
   const PackReport report = pack_helpers(shipped_problems, helpers);
   for (const std::string& failure : report.failures) CHECK(failure == "");
   const std::set<std::string> shared = families_in(helpers);
-  for (const char* name :
-       {"check_columns", "scan", "sort_scatter", "pack_strips", "pack_sparse", "pack_runs", "split_dense", "sample_operands", "gather"})
+  for (const char* name : {"check_columns", "scan", "sort_scatter", "pack_strips", "pack_sparse", "pack_runs",
+                           "split_dense", "sample_operands", "gather"})
     CHECK(shared.contains(name));
   for (const std::string& name : shared) {
     CAPTURE(name);
@@ -63,9 +70,11 @@ TEST_CASE("the helpers that can be shipped are no family's own, and with them a 
 
   const FakeNvrtc nvrtc;
   for (const std::string problem :
-       {"spmm --random 1024x768x0.8 --n 128", "spmm --random 3000x1000x0.95 --n 512 --dtype f16 --value-lifetime persistent",
-        "spmm --random 4096x4096x0.9 --n 16 --dtype bf16 --value-lifetime persistent", "spmm --random 512x512x0.97x1.4 --n 2 --transpose",
-        "spmm --random 300x80000x0.99 --n 64 --dtype f16", "sddmm --random 1024x1024x0.9 --n 128", "sddmm --random 700x500x0.6 --n 4096 --dtype f16",
+       {"spmm --random 1024x768x0.8 --n 128",
+        "spmm --random 3000x1000x0.95 --n 512 --dtype f16 --value-lifetime persistent",
+        "spmm --random 4096x4096x0.9 --n 16 --dtype bf16 --value-lifetime persistent",
+        "spmm --random 512x512x0.97x1.4 --n 2 --transpose", "spmm --random 300x80000x0.99 --n 64 --dtype f16",
+        "sddmm --random 1024x1024x0.9 --n 128", "sddmm --random 700x500x0.6 --n 4096 --dtype f16",
         "softmax --random 2048x4096x0.95 --dtype bf16", "attention --random 1024x1024x0.9 --n 64 --batch 2"}) {
     CAPTURE(problem);
     const fs::path cache = folder / std::to_string(std::hash<std::string>()(problem));
@@ -86,7 +95,8 @@ TEST_CASE("the helpers that can be shipped are no family's own, and with them a 
 
 TEST_CASE("helpers are of problems, and not of candidates") {
   const TemporaryFolder folder;
-  const test::Caught error = test::caught([&] { pack({.like = {"NVIDIA H200"}, .helpers = true, .out = folder / "out.db"}); });
+  const test::Caught error =
+      test::caught([&] { pack({.like = {"NVIDIA H200"}, .helpers = true, .out = folder / "out.db"}); });
   CHECK(error.code == ErrorCode::invalid_argument);
   CHECK(error.says("--problems"));
 }

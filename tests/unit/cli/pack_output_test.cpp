@@ -15,13 +15,17 @@ using namespace vostok::cli::testing;
 
 namespace fs = std::filesystem;
 
-TEST_CASE("what cannot all be packed leaves the file that is there, and with partial the file holds the rest, or is left where there is none") {
+TEST_CASE(
+    "what cannot all be packed leaves the file that is there, and with partial the file holds the rest, or is left "
+    "where there is none") {
   const TemporaryFolder folder;
-  const fs::path problems = folder.write("problems.txt", "spmm --random 24x40x0.5 --n 8 --family row_tile\nspmm --matrix missing.smtx --n 4\n");
+  const fs::path problems = folder.write(
+      "problems.txt", "spmm --random 24x40x0.5 --n 8 --family row_tile\nspmm --matrix missing.smtx --n 4\n");
   const fs::path none = folder.write("none.txt", "spmm --matrix missing.smtx --n 4\n");
   const fs::path out = folder.write("code.db", "what was there");
   const auto pack_into = [&](const fs::path& file, bool partial) {
-    PackOptions options{.like = {"emulator"}, .problems = file, .out = out, .partial = partial, .cache = folder / "cache"};
+    PackOptions options{
+        .like = {"emulator"}, .problems = file, .out = out, .partial = partial, .cache = folder / "cache"};
     const PackReport report = pack(options);
     CHECK(report.failures.size() == 1);
     return std::pair(report, pack_text(options, report));
@@ -43,13 +47,15 @@ TEST_CASE("what cannot all be packed leaves the file that is there, and with par
   CHECK(contains(text, "partial: 1 could not be packed"));
   cache::Connection connection(out, cache::Access::read_only, cache::tool_lock_timeout_ms);
   CHECK(connection.number("SELECT count(*) FROM code") == kept.devices.at(0).kernels);
-  for (const auto& entry : fs::directory_iterator(folder.path())) CHECK_FALSE(contains(entry.path().filename().string(), ".new"));
+  for (const auto& entry : fs::directory_iterator(folder.path()))
+    CHECK_FALSE(contains(entry.path().filename().string(), ".new"));
 }
 
 TEST_CASE("Ctrl-C while packing leaves the file that is there, and with partial it holds what was packed until then") {
   const Tool tool;
   std::string lines;
-  for (int rows = 1; rows <= 400; ++rows) lines += fmt::format("spmm --random {}x40x0.5 --n 8 --family row_tile\n", rows);
+  for (int rows = 1; rows <= 400; ++rows)
+    lines += fmt::format("spmm --random {}x40x0.5 --n 8 --family row_tile\n", rows);
   const std::string problems = tool.folder().write("problems.txt", lines).string();
   const fs::path out = tool.folder().write("code.db", "what was there");
   std::vector<std::string> command = {"pack", "--like", "emulator", "--problems", problems, "--out", out.string()};
@@ -63,5 +69,6 @@ TEST_CASE("Ctrl-C while packing leaves the file that is there, and with partial 
   CAPTURE(kept.errors);
   CHECK(kept.status == 130);
   // Lines that were being packed are finished, if any was begun.
-  CHECK((contains(kept.output, "partial: interrupted") || contains(kept.output, "interrupted, and nothing was packed")));
+  CHECK(
+      (contains(kept.output, "partial: interrupted") || contains(kept.output, "interrupted, and nothing was packed")));
 }

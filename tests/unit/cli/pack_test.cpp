@@ -34,8 +34,10 @@ Topology from_device_memory(const Context& context, const sparse::Csr& matrix) {
   const device::Buffer offsets(device, bytes(matrix.row_offsets)), columns(device, bytes(matrix.column_indices));
   device.copy_to_device(offsets.data(), matrix.row_offsets.data(), offsets.bytes());
   device.copy_to_device(columns.data(), matrix.column_indices.data(), columns.bytes());
-  return context.topology(
-      {.rows = matrix.rows, .cols = matrix.cols, .row_offsets = offsets.as<std::int64_t>(), .column_indices = columns.as<std::int32_t>()});
+  return context.topology({.rows = matrix.rows,
+                           .cols = matrix.cols,
+                           .row_offsets = offsets.as<std::int64_t>(),
+                           .column_indices = columns.as<std::int32_t>()});
 }
 
 /// Plans, packs where the plan does, and compares with float64.
@@ -55,13 +57,16 @@ void check_runs(const Context& context, const ProblemLine& line, bool in_device_
 
 }  // namespace
 
-TEST_CASE("what was packed for the emulator plans, packs values and runs there without a compiler, from host and from device memory") {
-  for (const char* problem :
-       {"spmm --random 24x40x0.5 --n 8 --value-lifetime persistent", "spmm --random 24x40x0.5 --n 8 --family row_tile --transpose"}) {
+TEST_CASE(
+    "what was packed for the emulator plans, packs values and runs there without a compiler, from host and from device "
+    "memory") {
+  for (const char* problem : {"spmm --random 24x40x0.5 --n 8 --value-lifetime persistent",
+                              "spmm --random 24x40x0.5 --n 8 --family row_tile --transpose"}) {
     const TemporaryFolder folder;
     const fs::path problems = folder.write("problems.txt", problem);
     const fs::path packed = folder / "packed.db";
-    const PackReport report = pack({.like = {"emulator"}, .problems = problems, .out = packed, .cache = folder / "none"});
+    const PackReport report =
+        pack({.like = {"emulator"}, .problems = problems, .out = packed, .cache = folder / "none"});
     for (const std::string& failure : report.failures) CHECK(failure == "");
     REQUIRE(report.devices.size() == 1);
     CHECK(report.devices[0].problems == 1);
@@ -79,17 +84,19 @@ TEST_CASE("what was packed for the emulator plans, packs values and runs there w
 // Families whose forms are counted by kernels are left out: the fake driver runs none.
 TEST_CASE("a plan whose kernels are in a file opens no NVRTC, on a GPU like the one that was packed for") {
   const TemporaryFolder folder;
-  const fs::path problems = folder.write("problems.txt",
-                                         "spmm --random 256x512x0.9 --n 64 --family row_tile\n"
-                                         "spmm --random 256x512x0.9 --n 64 --family row_tile --dtype f16 --value-lifetime persistent\n"
-                                         "sddmm --random 256x512x0.9 --n 64 --family row_strips\n"
-                                         "softmax --random 256x512x0.9\n"
-                                         "depthwise --channels 32 --height 14\n");
+  const fs::path problems =
+      folder.write("problems.txt",
+                   "spmm --random 256x512x0.9 --n 64 --family row_tile\n"
+                   "spmm --random 256x512x0.9 --n 64 --family row_tile --dtype f16 --value-lifetime persistent\n"
+                   "sddmm --random 256x512x0.9 --n 64 --family row_strips\n"
+                   "softmax --random 256x512x0.9\n"
+                   "depthwise --channels 32 --height 14\n");
   const fs::path packed = folder / "packed.db";
   PackReport report;
   {
     const FakeNvrtc nvrtc;
-    report = pack({.like = {fake_gpu}, .problems = problems, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
+    report =
+        pack({.like = {fake_gpu}, .problems = problems, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
   }
   for (const std::string& failure : report.failures) CHECK(failure == "");
   REQUIRE(report.devices.size() == 1);
@@ -127,13 +134,15 @@ TEST_CASE("a problem that was not packed is missing_kernel, and names what is mi
 
 TEST_CASE("a context that only compiles does not execute") {
   const FakeNvrtc nvrtc;
-  const Context context(Options{.device = std::string("compile:") + fake_gpu, .cache = {.enabled = false}, .nvrtc = nvrtc.path});
+  const Context context(
+      Options{.device = std::string("compile:") + fake_gpu, .cache = {.enabled = false}, .nvrtc = nvrtc.path});
   const sparse::Csr matrix{.rows = 1, .cols = 1, .row_offsets = {0, 1}, .column_indices = {0}};
   const SpmmPlan plan = context.plan(Spmm{.n = 4}, context.topology(matrix.view()));
   alignas(16) float memory[12] = {};
   const Workspace workspace = plan.make_workspace();
-  const test::Caught error =
-      test::caught([&] { plan.execute(nullptr, {.values = memory, .dense = memory + 4, .output = memory + 8, .workspace = workspace}); });
+  const test::Caught error = test::caught([&] {
+    plan.execute(nullptr, {.values = memory, .dense = memory + 4, .output = memory + 8, .workspace = workspace});
+  });
   CHECK(error.code == ErrorCode::no_device);
   CHECK(error.says("Fake GPU"));
 }
@@ -152,16 +161,19 @@ TEST_CASE("what was tuned for a device is what is packed for it, and what a plan
     const AnyPlan plan = line.job->plan(context, load(line.options, *line.job, context).topology, line.options.plan);
     const ops::Query& query = *plan.state()->choices.front().query;
     for (FieldMap& config : ops::find_family("softmax", plan.family())->short_list(query))
-      if (config != plan.config() && !ops::find_family("softmax", plan.family())->forbidden(query, config)) choice = std::move(config);
+      if (config != plan.config() && !ops::find_family("softmax", plan.family())->forbidden(query, config))
+        choice = std::move(config);
     REQUIRE(!choice.empty());
-    cache::write_content({.winners = {{.problem = plan::problem_key(query),
-                                       .device = context.state()->session->device_key(),
-                                       .winner = {.family = plan.family(), .config = choice, .median_us = 5, .rounds = 15}}}},
-                         tuned);
+    cache::write_content(
+        {.winners = {{.problem = plan::problem_key(query),
+                      .device = context.state()->session->device_key(),
+                      .winner = {.family = plan.family(), .config = choice, .median_us = 5, .rounds = 15}}}},
+        tuned);
   }
   const fs::path text = folder.write("tuned.txt", cache::dump(tuned));
   for (const fs::path& like : {tuned, text}) {
-    const PackReport report = pack({.like = {like.string()}, .problems = problems, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
+    const PackReport report = pack(
+        {.like = {like.string()}, .problems = problems, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
     for (const std::string& failure : report.failures) CHECK(failure == "");
     REQUIRE(report.devices.size() == 1);
     CHECK(report.devices[0].name == "Fake GPU");
@@ -169,9 +181,13 @@ TEST_CASE("what was tuned for a device is what is packed for it, and what a plan
     CHECK(report.devices[0].nearest == 0);
 
     // A choice that was made for another size is taken where there is none, and is told apart.
-    const fs::path near = folder.write("near.txt", "softmax --random 256x512x0.9\nsoftmax --random 272x512x0.9\nsoftmax --random 16x8x0.5\n");
-    const PackReport of_near =
-        pack({.like = {like.string()}, .problems = near, .out = folder / "near.db", .cache = folder / "none", .nvrtc = nvrtc.path});
+    const fs::path near = folder.write(
+        "near.txt", "softmax --random 256x512x0.9\nsoftmax --random 272x512x0.9\nsoftmax --random 16x8x0.5\n");
+    const PackReport of_near = pack({.like = {like.string()},
+                                     .problems = near,
+                                     .out = folder / "near.db",
+                                     .cache = folder / "none",
+                                     .nvrtc = nvrtc.path});
     CHECK(of_near.devices[0].problems == 3);
     CHECK(of_near.devices[0].tuned == 1);
     CHECK(of_near.devices[0].nearest == 1);
@@ -186,7 +202,9 @@ TEST_CASE("what was tuned for a device is what is packed for it, and what a plan
   CHECK(context.counters().kernels_compiled == 0);
 }
 
-TEST_CASE("without problems every choice of a file is packed with what its plan needs, from matrices that stand in for what was tuned") {
+TEST_CASE(
+    "without problems every choice of a file is packed with what its plan needs, from matrices that stand in for what "
+    "was tuned") {
   const TemporaryFolder folder;
   const fs::path problems = folder.write("problems.txt",
                                          "softmax --random 256x512x0.9\n"
@@ -206,13 +224,15 @@ TEST_CASE("without problems every choice of a file is packed with what its plan 
     for (const ProblemLine& line : lines) {
       const Loaded loaded = load(line.options, *line.job, context);
       const AnyPlan plan = line.job->plan(context, loaded.topology, line.options.plan);
-      content.winners.push_back({.problem = plan::problem_key(*plan.state()->choices.front().query),
-                                 .device = context.state()->session->device_key(),
-                                 .winner = {.family = plan.family(), .config = plan.config(), .median_us = 5, .rounds = 15}});
+      content.winners.push_back(
+          {.problem = plan::problem_key(*plan.state()->choices.front().query),
+           .device = context.state()->session->device_key(),
+           .winner = {.family = plan.family(), .config = plan.config(), .median_us = 5, .rounds = 15}});
     }
   }
   cache::write_content(content, tuned);
-  const PackReport report = pack({.like = {tuned.string()}, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
+  const PackReport report =
+      pack({.like = {tuned.string()}, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
   for (const std::string& failure : report.failures) CHECK(failure == "");
   REQUIRE(report.devices.size() == 1);
   CHECK(report.devices[0].problems == std::ssize(lines));
@@ -265,7 +285,8 @@ TEST_CASE("with candidates the kernels that a race tries first are packed, and f
   REQUIRE(order.size() > 8);
   for (std::size_t i = 0; i < 8; ++i) {
     const tune::Candidate& raced = candidates[order[i]];
-    for (const ops::Launch& launch : ops::find_family("spmm", raced.family)->launches(*choices.front().query, raced.config, {}))
+    for (const ops::Launch& launch :
+         ops::find_family("spmm", raced.family)->launches(*choices.front().query, raced.config, {}))
       CHECK(session.kernels().has(launch.request(), launch.shared_bytes()));
   }
 }
@@ -274,60 +295,22 @@ TEST_CASE("a choice whose problem this version does not know is a failure by its
   const TemporaryFolder folder;
   const FakeNvrtc nvrtc;
   const fs::path tuned = folder / "tuned.db";
-  const plan::DeviceKey gpu{
-      .name = "Fake GPU", .architecture = "sm_90", .multiprocessors = 132, .memory_bytes = std::int64_t{1} << 34, .l2_bytes = 1 << 25};
-  cache::write_content(
-      {.winners = {{.problem = {.operation = "spmm", .exact = "of_the_future=true", .features = {.m = 8, .k = 8, .n = 4, .nonzeros = 8}},
-                    .device = gpu,
-                    .winner = {.family = "row_tile", .config = {}, .median_us = 5, .rounds = 15}}}},
-      tuned);
-  const PackReport report = pack({.like = {tuned.string()}, .out = folder / "packed.db", .cache = folder / "none", .nvrtc = nvrtc.path});
+  const plan::DeviceKey gpu{.name = "Fake GPU",
+                            .architecture = "sm_90",
+                            .multiprocessors = 132,
+                            .memory_bytes = std::int64_t{1} << 34,
+                            .l2_bytes = 1 << 25};
+  cache::write_content({.winners = {{.problem = {.operation = "spmm",
+                                                 .exact = "of_the_future=true",
+                                                 .features = {.m = 8, .k = 8, .n = 4, .nonzeros = 8}},
+                                     .device = gpu,
+                                     .winner = {.family = "row_tile", .config = {}, .median_us = 5, .rounds = 15}}}},
+                       tuned);
+  const PackReport report =
+      pack({.like = {tuned.string()}, .out = folder / "packed.db", .cache = folder / "none", .nvrtc = nvrtc.path});
   REQUIRE(report.failures.size() == 1);
   CHECK(contains(report.failures[0], "spmm m 8 k 8 n 4 nonzeros 8 (of_the_future=true, warm), row_tile: "));
   CHECK(report.devices[0].problems == 0);
-}
-
-TEST_CASE("doctor tells that new values cannot be packed where the kernel for that is not stored, though the problem can be planned") {
-  const TemporaryFolder folder;
-  const fs::path problems = folder.write("problems.txt", "spmm --random 24x40x0.5 --n 8 --family row_tile --value-lifetime persistent\n");
-  fs::create_directories(folder / "cache");
-  const fs::path code = folder / "cache" / "code.db";
-  pack({.like = {"emulator"}, .problems = problems, .out = code, .cache = folder / "none"});
-  const auto lines = read_problem_file(problems);
-  const ProblemCheck whole = check_problems(lines, "emulator", (folder / "cache").string());
-  CAPTURE(check_text(whole));
-  CHECK(whole.complete());
-  CHECK(contains(check_text(whole), "packing new values: stored"));
-
-  cache::Connection(code, cache::Access::read_write, cache::tool_lock_timeout_ms).execute("DELETE FROM code WHERE family = 'gather'");
-  const ProblemCheck lacking = check_problems(lines, "emulator", (folder / "cache").string());
-  CHECK_FALSE(lacking.complete());
-  CHECK(contains(check_text(lacking), "packing new values: missing: vostok::gather"));
-  CHECK(contains(check_text(lacking), "plan: compiles nothing; packing new values has to compile"));
-  const auto object = nlohmann::json::parse(check_json(lacking));
-  CHECK(object["complete"] == false);
-  CHECK(object["problems"][0]["plans_without_compiler"] == true);
-  CHECK(object["problems"][0]["packs_without_compiler"] == false);
-  CHECK(object["problems"][0]["missing_kernels"].size() == 1);
-}
-
-TEST_CASE("doctor lists what problems lack on a GPU that is not here, also where nothing is stored, and that they lack nothing once it is packed") {
-  const TemporaryFolder folder;
-  const FakeNvrtc nvrtc;
-  const fs::path problems = folder.write("problems.txt", "spmm --random 64x48x0.8 --n 8\nsddmm --random 64x48x0.8 --n 8\n");
-  const fs::path cache = folder / "cache";
-  const auto check = [&] { return check_problems(read_problem_file(problems), "compile:NVIDIA H200", cache.string()); };
-  const ProblemCheck empty = check();
-  for (const CheckedProblem& problem : empty.problems) {
-    CHECK(problem.error == "");
-    CHECK_FALSE(problem.plans_without_compiler());
-    CHECK_FALSE(problem.survey.missing_kernels().empty());
-    REQUIRE_FALSE(problem.survey.missing_forms.empty());
-    CHECK(contains(problem.survey.missing_forms.front(), "check_rows"));
-  }
-  fs::create_directories(cache);
-  pack({.like = {"NVIDIA H200"}, .problems = problems, .out = cache / "code.db", .cache = folder / "none", .nvrtc = nvrtc.path});
-  CHECK(check().complete());
 }
 
 TEST_CASE("what a layer of VOSTOK_READ_ONLY_CACHE holds is packed all the same") {
@@ -352,8 +335,10 @@ TEST_CASE("the tool packs what it can, and says what it cannot") {
   tool.folder().write("problems.txt", "softmax --random 64x64x0.5\nspmm --matrix missing.smtx --n 4\n");
   const fs::path out = tool.folder() / "packed.db";
   const std::string problems = (tool.folder() / "problems.txt").string();
-  const std::vector<std::pair<std::string, std::string>> nvrtc = {{"VOSTOK_NVRTC", test::beside_executable("fake_nvrtc.so")}};
-  const std::vector<std::string> command = {"pack", "--arch", "sm_75,sm_90", "--problems", problems, "--out", out.string(), "--json"};
+  const std::vector<std::pair<std::string, std::string>> nvrtc = {
+      {"VOSTOK_NVRTC", test::beside_executable("fake_nvrtc.so")}};
+  const std::vector<std::string> command = {"pack",   "--arch", "sm_75,sm_90", "--problems",
+                                            problems, "--out",  out.string(),  "--json"};
   std::vector<std::string> partial = command;
   partial.emplace_back("--partial");
   const auto outcome = tool.run(partial, nvrtc);
@@ -383,9 +368,11 @@ TEST_CASE("the tool packs what it can, and says what it cannot") {
 
 TEST_CASE("devices to pack for come from names, architectures and tuned choices, each once") {
   CHECK(pack_targets({.architectures = {"sm_90", "sm_80"}}) == std::vector<std::string>{"sm_80", "sm_90"});
-  CHECK(pack_targets({.architectures = {"sm_90", "sm_80"}, .like = {"NVIDIA H200", "Tesla T4"}}) == std::vector<std::string>{"NVIDIA H200", "sm_80"});
+  CHECK(pack_targets({.architectures = {"sm_90", "sm_80"}, .like = {"NVIDIA H200", "Tesla T4"}}) ==
+        std::vector<std::string>{"NVIDIA H200", "sm_80"});
   CHECK(test::caught([] { pack_targets({}); }).code == ErrorCode::invalid_argument);
-  const test::Caught unknown = test::caught([] { pack_targets({.architectures = {"sm_90"}, .like = {"NVIDIA H9000"}}); });
+  const test::Caught unknown =
+      test::caught([] { pack_targets({.architectures = {"sm_90"}, .like = {"NVIDIA H9000"}}); });
   CHECK(unknown.code == ErrorCode::invalid_argument);
   CHECK(unknown.says("NVIDIA H200"));
 }

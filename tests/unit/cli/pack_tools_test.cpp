@@ -1,4 +1,5 @@
-// The tools that a program uses beside its plans need no compiler either, where the kernels of its problems were packed.
+// The tools that a program uses beside its plans need no compiler either, where the kernels of its problems were
+// packed.
 #include <doctest/doctest.h>
 
 #include <vostok/tools.hpp>
@@ -63,7 +64,8 @@ void use_tools(const Context& context, const ProblemLine& line) {
 
 TEST_CASE("every tool works on the emulator without a compiler, for a problem that was packed for it") {
   const TemporaryFolder folder;
-  const fs::path problems = folder.write("problems.txt", "sddmm --random 24x40x0.5 --n 8 --dtype f16 --output-dtype f32\n");
+  const fs::path problems =
+      folder.write("problems.txt", "sddmm --random 24x40x0.5 --n 8 --dtype f16 --output-dtype f32\n");
   const fs::path packed = folder / "packed.db";
   const PackReport report = pack({.like = {"emulator"}, .problems = problems, .out = packed, .cache = folder / "none"});
   for (const std::string& failure : report.failures) CHECK(failure == "");
@@ -72,18 +74,20 @@ TEST_CASE("every tool works on the emulator without a compiler, for a problem th
   CHECK(context.counters().kernels_compiled == 0);
 }
 
-// More rows or columns than one block scans, than one digit sorts, and than 16 bits hold: other kernels. Each problem has a file of its own, so that
-// none does with another's kernels.
+// More rows or columns than one block scans, than one digit sorts, and than 16 bits hold: other kernels. Each problem
+// has a file of its own, so that none does with another's kernels.
 TEST_CASE("no tool opens NVRTC for a problem that was packed for such a GPU, whatever its shape and types") {
-  for (const char* problem :
-       {"spmm --random 64x100x0.9 --n 8 --family row_tile", "spmm --random 9000x40x0.9 --n 8 --family row_tile --dtype bf16",
-        "spmm --random 40x70000x0.99 --n 8 --family row_tile", "softmax --random 70000x16x0.9 --dtype f16 --output-dtype f32"}) {
+  for (const char* problem : {"spmm --random 64x100x0.9 --n 8 --family row_tile",
+                              "spmm --random 9000x40x0.9 --n 8 --family row_tile --dtype bf16",
+                              "spmm --random 40x70000x0.99 --n 8 --family row_tile",
+                              "softmax --random 70000x16x0.9 --dtype f16 --output-dtype f32"}) {
     const TemporaryFolder folder;
     const fs::path problems = folder.write("problems.txt", problem);
     const fs::path packed = folder / "packed.db";
     {
       const FakeNvrtc nvrtc;
-      const PackReport report = pack({.like = {fake_gpu}, .problems = problems, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
+      const PackReport report = pack(
+          {.like = {fake_gpu}, .problems = problems, .out = packed, .cache = folder / "none", .nvrtc = nvrtc.path});
       for (const std::string& failure : report.failures) CHECK(failure == "");
     }
     const test::FakeDriver driver(any_arguments);
@@ -95,7 +99,8 @@ TEST_CASE("no tool opens NVRTC for a problem that was packed for such a GPU, wha
 
 TEST_CASE("the types of a sparse matrix's values are the problem's, each once") {
   CHECK(value_types(Spmm{.element = Dtype::f16}) == std::vector{Dtype::f16});
-  CHECK(value_types(Spmm{.element = Dtype::f16, .output = Dtype::f32}) == std::vector{Dtype::f16});  // its output is dense
+  CHECK(value_types(Spmm{.element = Dtype::f16, .output = Dtype::f32}) ==
+        std::vector{Dtype::f16});  // its output is dense
   CHECK(value_types(Softmax{.element = Dtype::f16, .output = Dtype::f16}) == std::vector{Dtype::f16});
   CHECK(value_types(Sddmm{.element = Dtype::f16, .output = Dtype::f32}) == std::vector{Dtype::f16, Dtype::f32});
   CHECK(value_types(SparseAttention{.element = Dtype::bf16}) == std::vector{Dtype::bf16});
@@ -105,7 +110,8 @@ TEST_CASE("the types of a sparse matrix's values are the problem's, each once") 
 
 TEST_CASE("a tool whose result takes kernels that run says so where nothing runs") {
   const FakeNvrtc nvrtc;
-  const Context context(Options{.device = std::string("compile:") + fake_gpu, .cache = {.enabled = false}, .nvrtc = nvrtc.path});
+  const Context context(
+      Options{.device = std::string("compile:") + fake_gpu, .cache = {.enabled = false}, .nvrtc = nvrtc.path});
   const test::Caught error = test::caught([&] { make_mask(context, BandedMask{.rows = 4, .cols = 4}); });
   CHECK(error.code == ErrorCode::no_device);
   CHECK(error.says("Fake GPU"));
@@ -115,8 +121,11 @@ TEST_CASE("a graph is packed for, of which a mask with half of all elements woul
   const TemporaryFolder folder;
   const FakeNvrtc nvrtc;
   const fs::path problems = folder.write("problems.txt", "spmm --random 262144x262144x0.999999 --n 4\n");
-  const PackReport report =
-      pack({.like = {"NVIDIA H200"}, .problems = problems, .out = folder / "packed.db", .cache = folder / "none", .nvrtc = nvrtc.path});
+  const PackReport report = pack({.like = {"NVIDIA H200"},
+                                  .problems = problems,
+                                  .out = folder / "packed.db",
+                                  .cache = folder / "none",
+                                  .nvrtc = nvrtc.path});
   for (const std::string& failure : report.failures) CHECK(failure == "");
   CHECK(report.devices[0].problems == 1);
 }

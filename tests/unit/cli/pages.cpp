@@ -44,7 +44,8 @@ std::vector<std::filesystem::path> pages() {
   std::vector<std::filesystem::path> found = {source / "CONTRIBUTING.md", source / "README.md"};
   for (const char* room : {"bench", "cache", "include", "src", "templates", "tests"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source / room))
-      if (entry.path().filename() == "README.md" || (entry.path().extension() == ".md" && entry.path().parent_path() == source / "bench/notes"))
+      if (entry.path().filename() == "README.md" ||
+          (entry.path().extension() == ".md" && entry.path().parent_path() == source / "bench/notes"))
         found.push_back(entry.path());
   std::sort(found.begin(), found.end());
   return found;
@@ -62,7 +63,11 @@ std::vector<Block> blocks_of_pages() {
       if (fence && !in_block) {
         const std::size_t blank = std::min(line.find(' '), line.size());
         const std::string place = page.string() + ":" + std::to_string(number);
-        blocks.push_back({.place = place, .language = line.substr(3, blank - 3), .note = line.substr(blank), .above = above, .lines = {}});
+        blocks.push_back({.place = place,
+                          .language = line.substr(3, blank - 3),
+                          .note = line.substr(blank),
+                          .above = above,
+                          .lines = {}});
       } else if (in_block && !fence) {
         blocks.back().lines.push_back(line);
       }
@@ -97,7 +102,8 @@ std::vector<std::string> anchors_of(const std::filesystem::path& page) {
   std::vector<std::string> anchors;
   each_line_of_text(page, [&](const std::string& line) {
     const std::size_t start = line.find_first_not_of('#');
-    if (start != 0 && start != std::string::npos && line[start] == ' ') anchors.push_back(anchor(line.substr(start + 1)));
+    if (start != 0 && start != std::string::npos && line[start] == ' ')
+      anchors.push_back(anchor(line.substr(start + 1)));
   });
   return anchors;
 }
@@ -116,7 +122,8 @@ std::vector<Citation> citations_of_notes() {
   const std::filesystem::path source = VOSTOK_SOURCE_FOLDER;
   static const std::set<std::string> kinds = {".cpp", ".hpp", ".h", ".md", ".py", ".sh", ".txt"};
   static const std::regex cited(R"(\bbench/notes/([\w-]+\.md)(?:#([\w-]+))?)");
-  std::vector<std::filesystem::path> files = {source / "CONTRIBUTING.md", source / "README.md", source / "CHANGELOG.md", source / "run"};
+  std::vector<std::filesystem::path> files = {source / "CONTRIBUTING.md", source / "README.md", source / "CHANGELOG.md",
+                                              source / "run"};
   for (const char* room : {"bench", "cache", "include", "src", "templates", "tests"})
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source / room))
       if (kinds.contains(entry.path().extension().string())) files.push_back(entry.path());
@@ -124,7 +131,8 @@ std::vector<Citation> citations_of_notes() {
   for (const std::filesystem::path& file : files)
     for (const std::string& line : lines_of(file))
       for (std::sregex_iterator match(line.begin(), line.end(), cited), end; match != end; ++match)
-        found.push_back({.place = file.string(), .page = source / "bench/notes" / (*match)[1].str(), .anchor = (*match)[2]});
+        found.push_back(
+            {.place = file.string(), .page = source / "bench/notes" / (*match)[1].str(), .anchor = (*match)[2]});
   return found;
 }
 

@@ -115,7 +115,8 @@ TEST_CASE("the first page has at most 200 lines, and text of at most 120 columns
     for (std::string line; std::getline(lines, line);) {
       ++number;
       INFO(page.string(), ":", number);
-      if (!line.starts_with('|') && !line.starts_with("  |")) CHECK(line.size() <= 120);  // a row of a table has one line
+      if (!line.starts_with('|') && !line.starts_with("  |"))
+        CHECK(line.size() <= 120);  // a row of a table has one line
     }
     if (page == std::filesystem::path(VOSTOK_SOURCE_FOLDER) / "README.md") CHECK(number <= 200);
   }

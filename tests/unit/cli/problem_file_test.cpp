@@ -79,7 +79,8 @@ spmm --n 8 '--matrix=it'"'s my 1"$.smtx)";
 
 TEST_CASE("what a capture writes is read back, whatever the names") {
   const auto logger = std::make_shared<Logger>([](LogLevel, std::string_view text) { FAIL_CHECK(text); });
-  const Context context(Options{.device = "emulator", .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
+  const Context context(
+      Options{.device = "emulator", .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
   const sparse::Csr matrix = sparse::uniform(32, 16, 0.5, 1);
   const Topology topology = context.topology(matrix.view());
   const auto check = [&](const std::string& in, const std::string& name) {
@@ -98,9 +99,10 @@ TEST_CASE("what a capture writes is read back, whatever the names") {
     CHECK(lines[1].options.plan.family == "row_tile");
   };
   check(".", "problems.txt");
-  for (const char* name :
-       {"my problems", "-n",         "--matrix=x", "#",        "a\nb",    "a\rb\tc ",     " ",     "\"",  "'", "\\",
-        "\\n",         "$HOME`id`!", "a'b\"c d",   "\xff\xfe", "\x1b[2J", "\u00e4\u202e", "{1,2}", "[a]", "~", "a=b;c&d|e<f>g(h)*?"}) {
+  for (const char* name : {"my problems",  "-n",         "--matrix=x", "#",        "a\nb",
+                           "a\rb\tc ",     " ",          "\"",         "'",        "\\",
+                           "\\n",          "$HOME`id`!", "a'b\"c d",   "\xff\xfe", "\x1b[2J",
+                           "\u00e4\u202e", "{1,2}",      "[a]",        "~",        "a=b;c&d|e<f>g(h)*?"}) {
     check(name, "problems.txt");
     check(name, name);
   }
@@ -109,7 +111,8 @@ TEST_CASE("what a capture writes is read back, whatever the names") {
   std::mt19937 random(seed);
   const auto random_name = [&] {
     std::string name(1 + random() % 12, ' ');
-    for (char& letter : name) letter = static_cast<char>(random() % 2 == 0 ? "\"'\\$`!# \n-=\t\r["[random() % 14] : 1 + random() % 255);
+    for (char& letter : name)
+      letter = static_cast<char>(random() % 2 == 0 ? "\"'\\$`!# \n-=\t\r["[random() % 14] : 1 + random() % 255);
     std::replace(name.begin(), name.end(), '/', '"');
     return name == "." || name == ".." ? "..." : name;
   };

@@ -22,7 +22,8 @@ void flip(V& value) {
   else if constexpr (std::is_same_v<V, std::vector<std::int64_t>>) value = {3, 17};
   else if constexpr (requires { value.value(); }) value = typename V::value_type{};
   else if constexpr (std::is_enum_v<V>)
-    value = static_cast<V>(name(static_cast<V>(static_cast<int>(value) + 1)) != nullptr ? static_cast<int>(value) + 1 : 0);
+    value =
+        static_cast<V>(name(static_cast<V>(static_cast<int>(value) + 1)) != nullptr ? static_cast<int>(value) + 1 : 0);
   else value += 1;
 }
 
@@ -91,7 +92,8 @@ TEST_CASE("--set takes any field of a problem by its name, and refuses what is n
 
 TEST_CASE("bias and im2col run and are verified") {
   const Tool tool;
-  check_verified(tool, "bias", {"--rows", "5"}, {{"--columns", "33"}, {"--columns", "33", "--dtype", "bf16", "--set", "bias_element=bf16"}});
+  check_verified(tool, "bias", {"--rows", "5"},
+                 {{"--columns", "33"}, {"--columns", "33", "--dtype", "bf16", "--set", "bias_element=bf16"}});
   check_verified(tool, "im2col", {"--channels", "3"}, {{"--height", "7", "--width", "5"}});
 }
 

@@ -15,12 +15,21 @@ using testing::contains;
 RunReport sample() {
   RunReport report{.operation = "spmm"};
   report.matrix = MatrixReport{.source = "layer.smtx", .note = "pattern, symmetric, expanded"};
-  report.matrix->statistics = {.rows = 8, .cols = 4, .nonzeros = 16, .longest_row = 3, .mean_row = 2, .row_variation = 0.25};
+  report.matrix->statistics = {
+      .rows = 8, .cols = 4, .nonzeros = 16, .longest_row = 3, .mean_row = 2, .row_variation = 0.25};
   report.subject = {.problem = "C[8,32] = A[8,4] B[4,32], f32, math accurate",
                     .work = "2 x nonzeros x n",
                     .fields = {{"m", std::int64_t{8}}, {"transpose", false}, {"dtype", std::string("f32")}}};
-  report.device = {.name = "Some GPU", .architecture = "sm_90", .gpu = true, .multiprocessors = 132, .driver = "13.0", .peak_fp32_gflops = 1000};
-  report.explanation = {.family = "row_tile", .config = {{"tile_rows", "4"}}, .provenance = Provenance::tuned_here, .note = "best of 7 candidates"};
+  report.device = {.name = "Some GPU",
+                   .architecture = "sm_90",
+                   .gpu = true,
+                   .multiprocessors = 132,
+                   .driver = "13.0",
+                   .peak_fp32_gflops = 1000};
+  report.explanation = {.family = "row_tile",
+                        .config = {{"tile_rows", "4"}},
+                        .provenance = Provenance::tuned_here,
+                        .note = "best of 7 candidates"};
   report.compiled = 1;
   report.plan_ms = 12.5;
   report.flops = 1024;
@@ -32,9 +41,10 @@ RunReport sample() {
 TEST_CASE("a report says what ran, how fast and how right, each with its unit") {
   const std::string text = report_text(sample());
   for (const char* part :
-       {"layer.smtx", "8 x 4, 16 nonzeros, 50.00 % zeros", "row CoV 0.250", "pattern, symmetric, expanded", "C[8,32] = A[8,4] B[4,32]", "Some GPU",
-        "row_tile", "tile_rows=4", "tuned_here: best of 7 candidates", "1 compiled by this process", "12.5 ms", "10.24 us, spread 0.50 us",
-        "31 replays of 50 launches", "0.1 GFLOP/s (2 x nonzeros x n)", "0.01 % of the device's fp32 peak",
+       {"layer.smtx", "8 x 4, 16 nonzeros, 50.00 % zeros", "row CoV 0.250", "pattern, symmetric, expanded",
+        "C[8,32] = A[8,4] B[4,32]", "Some GPU", "row_tile", "tile_rows=4", "tuned_here: best of 7 candidates",
+        "1 compiled by this process", "12.5 ms", "10.24 us, spread 0.50 us", "31 replays of 50 launches",
+        "0.1 GFLOP/s (2 x nonzeros x n)", "0.01 % of the device's fp32 peak",
         "1.00e-07 against float64, tolerance 2.00e-07", "VERIFIED"}) {
     CAPTURE(std::string(part));
     CHECK(contains(text, part));
@@ -81,8 +91,8 @@ TEST_CASE("a composed plan is reported with every step's choice") {
       {.operation = "softmax", .family = "row_softmax", .config = {{"warps", "4"}}, .provenance = Provenance::shipped});
   CHECK(report.launches());
   const std::string text = report_text(report);
-  for (const char* part :
-       {"composed of 2 steps", "step 1          nothing to compute", "step 2          softmax row_softmax", "warps=4", "shipped"}) {
+  for (const char* part : {"composed of 2 steps", "step 1          nothing to compute",
+                           "step 2          softmax row_softmax", "warps=4", "shipped"}) {
     CAPTURE(std::string(part));
     CHECK(contains(text, part));
   }

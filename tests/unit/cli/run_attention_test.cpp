@@ -27,7 +27,8 @@ TEST_CASE("attention: degenerate masks are right: no queries, no keys, queries w
 }
 
 TEST_CASE("attention: --band makes the paper's mask, which is causal") {
-  const auto object = json_of(shared_tool().run(on_emulator("attention", {"--band", "40x8x0.9", "--n", "8", "--json"})));
+  const auto object =
+      json_of(shared_tool().run(on_emulator("attention", {"--band", "40x8x0.9", "--n", "8", "--json"})));
   CHECK(object["verified"] == true);
   CHECK(object["m"] == 40);
   CHECK(object["k"] == 40);
@@ -36,12 +37,13 @@ TEST_CASE("attention: --band makes the paper's mask, which is causal") {
 }
 
 TEST_CASE("attention: the report tells each step's choice, and JSON lists them") {
-  const Outcome text = shared_tool().run(on_emulator("attention", small + Arguments{"--batch", "2", "--interleaved", "--explain"}));
+  const Outcome text =
+      shared_tool().run(on_emulator("attention", small + Arguments{"--batch", "2", "--interleaved", "--explain"}));
   CAPTURE(text.errors);
   CHECK(text.status == 0);
-  for (const char* part :
-       {"softmax(Q[33,8] K[29,8]^T / sqrt(8), at the mask) V[29,8], f32, batch 2", "heads interleaved", "composed of 3 steps",
-        "step 1          sddmm row_strips\n", "step 2          softmax row_softmax\n", "step 3          spmm row_tile\n", "VERIFIED\n"}) {
+  for (const char* part : {"softmax(Q[33,8] K[29,8]^T / sqrt(8), at the mask) V[29,8], f32, batch 2",
+                           "heads interleaved", "composed of 3 steps", "step 1          sddmm row_strips\n",
+                           "step 2          softmax row_softmax\n", "step 3          spmm row_tile\n", "VERIFIED\n"}) {
     CAPTURE(std::string(part));
     CHECK(contains(text.output, part));
   }
@@ -62,7 +64,8 @@ TEST_CASE("attention: bad input is refused by name") {
   refuse({}, {"--n", "Try: vostok run attention --help"});
   refuse({"--n", "0"}, {"n = 0"});
   refuse({"--n", "4", "--value-size=-1"}, {"--value-size: -1 is less than 0"});
-  check_refused(shared_tool().run(on_emulator("attention", {"--n", "4", "--band", "40x8"})), {"'40x8'", "4096x256x0.95"});
+  check_refused(shared_tool().run(on_emulator("attention", {"--n", "4", "--band", "40x8"})),
+                {"'40x8'", "4096x256x0.95"});
   check_refused(shared_tool().run(on_emulator("attention", {"--n", "4", "--band=-4x8x0.5"})), {"-4 rows"});
   check_refused(shared_tool().run(on_emulator("attention", {"--n", "4", "--band", "40x8x2"})), {"sparsity", "2"});
   refuse({"--n", "4", "--band", "40x8x0.9"}, {"--band", "--random"});

@@ -28,7 +28,8 @@ inline nlohmann::json json_of(const Outcome& outcome) {
 }
 
 /// Runs and verifies each list of options.
-inline void check_verified(const Tool& tool, const std::string& operation, const Arguments& common, const std::vector<Arguments>& each) {
+inline void check_verified(const Tool& tool, const std::string& operation, const Arguments& common,
+                           const std::vector<Arguments>& each) {
   for (const Arguments& options : each) {
     std::string line;
     for (const std::string& word : options) line += " " + word;

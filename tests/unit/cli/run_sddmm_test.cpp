@@ -24,9 +24,11 @@ TEST_CASE("sddmm: degenerate sizes are right: no rows, no columns, no nonzeros, 
 
 TEST_CASE("sddmm: the report and JSON tell the problem") {
   const Tool tool;
-  const Arguments problem = on_emulator("sddmm", Arguments(small) + Arguments{"--multiply", "--scale", "0.5", "--rhs-layout", "column_major"});
+  const Arguments problem = on_emulator(
+      "sddmm", Arguments(small) + Arguments{"--multiply", "--scale", "0.5", "--rhs-layout", "column_major"});
   const Outcome text = tool.run(problem);
-  CHECK(contains(text.output, "D[33,29] = (A[33,7] B[29,7]^T) o mask o C, f32, math accurate, B column_major, scale 0.5"));
+  CHECK(contains(text.output,
+                 "D[33,29] = (A[33,7] B[29,7]^T) o mask o C, f32, math accurate, B column_major, scale 0.5"));
   CHECK(contains(text.output, "2 x nonzeros x n"));
   const auto object = json_of(tool.run(problem + Arguments{"--json"}));
   CHECK(object["m"] == 33);

@@ -18,7 +18,8 @@ TEST_CASE("softmax: every option is verified, forward and backward") {
 
 TEST_CASE("softmax: degenerate sizes are right: no rows, no columns, no nonzeros") {
   const Tool tool;
-  for (const char* random : {"0x5x0.5", "5x0x0.5", "5x7x1", "1x1x0"}) check_verified(tool, "softmax", {"--random", random}, {{}, {"--backward"}});
+  for (const char* random : {"0x5x0.5", "5x0x0.5", "5x7x1", "1x1x0"})
+    check_verified(tool, "softmax", {"--random", random}, {{}, {"--backward"}});
 }
 
 TEST_CASE("softmax: the report and JSON tell the problem") {

@@ -27,7 +27,8 @@ TEST_CASE("spmm: every word of an epilogue is verified") {
 
 TEST_CASE("spmm: --transpose multiplies by the transpose, and the report says so") {
   const Tool tool;
-  const Outcome outcome = tool.run(on_emulator("spmm", {"--random", "24x40x0.7", "--n", "8", "--transpose", "--dtype", "f16", "--epilogue", "silu"}));
+  const Outcome outcome = tool.run(on_emulator(
+      "spmm", {"--random", "24x40x0.7", "--n", "8", "--transpose", "--dtype", "f16", "--epilogue", "silu"}));
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 0);
   CHECK(contains(outcome.output, "C[40,8] = A^T[40,24] B[24,8], f16, math accurate, epilogue silu"));
@@ -37,7 +38,10 @@ TEST_CASE("spmm: --transpose multiplies by the transpose, and the report says so
 TEST_CASE("spmm: values that persist are packed once, and the report says into what, how large and how fast") {
   const Tool tool;
   check_verified(tool, "spmm", small + Arguments{"--value-lifetime", "persistent"},
-                 {{"--dtype", "f16"}, {"--math", "strict", "--transpose"}, {"--batch", "3", "--values-per-batch"}, {"--epilogue", "residual,relu"}});
+                 {{"--dtype", "f16"},
+                  {"--math", "strict", "--transpose"},
+                  {"--batch", "3", "--values-per-batch"},
+                  {"--epilogue", "residual,relu"}});
   const Arguments strict = {"--random", "24x40x0.5", "--n", "8", "--math", "strict", "--value-lifetime", "persistent"};
   const Outcome text = tool.run(on_emulator("spmm", strict));
   CHECK(contains(text.output, "csr/f32, 1920 bytes; packing takes "));
@@ -53,13 +57,15 @@ TEST_CASE("spmm: values that persist are packed once, and the report says into w
 TEST_CASE("spmm: degenerate sizes are right: no rows, no columns, no nonzeros, n = 0") {
   const Tool tool;
   for (const char* random : {"0x5x0.5", "5x0x0.5", "0x0x0", "5x7x1", "1x1x0"})
-    check_verified(tool, "spmm", {"--random", random}, {{"--n", "0"}, {"--n", "1"}, {"--n", "9", "--epilogue", "bias_per_row"}});
+    check_verified(tool, "spmm", {"--random", random},
+                   {{"--n", "0"}, {"--n", "1"}, {"--n", "9", "--epilogue", "bias_per_row"}});
 }
 
 TEST_CASE("spmm: JSON tells the problem") {
   const Tool tool;
-  const auto object = json_of(tool.run(on_emulator(
-      "spmm", {"--random", "16x8x0.5", "--n", "4", "--dtype", "f16", "--output-dtype", "f32", "--batch", "2", "--epilogue", "relu", "--json"})));
+  const auto object =
+      json_of(tool.run(on_emulator("spmm", {"--random", "16x8x0.5", "--n", "4", "--dtype", "f16", "--output-dtype",
+                                            "f32", "--batch", "2", "--epilogue", "relu", "--json"})));
   CHECK(object["m"] == 16);
   CHECK(object["k"] == 8);
   CHECK(object["n"] == 4);
@@ -77,7 +83,8 @@ TEST_CASE("spmm: a bad word of an epilogue is named, and the good ones are liste
   const auto refuse = [&](const char* list, const std::vector<std::string>& parts) {
     check_refused(tool.run(on_emulator("spmm", {"--random", "4x4x0", "--n", "1", "--epilogue", list})), parts);
   };
-  refuse("relu,tanh", {"--epilogue", "'tanh'", "bias_per_row, bias_per_column, residual, accumulate, scale=X, device_scale=X, relu, gelu"});
+  refuse("relu,tanh", {"--epilogue", "'tanh'",
+                       "bias_per_row, bias_per_column, residual, accumulate, scale=X, device_scale=X, relu, gelu"});
   refuse("relu,,residual", {"''", "is not one of"});
   refuse("relu,gelu", {"'gelu' does not go with 'relu'"});
   refuse("bias_per_row,bias_per_column", {"'bias_per_column' does not go with 'bias_per_row'"});

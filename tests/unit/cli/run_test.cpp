@@ -12,8 +12,8 @@ TEST_CASE("a random SpMM runs on the emulator and is verified") {
   const Outcome outcome = tool.run(spmm({"--random", "96x64x0.8", "--n", "40"}));
   CAPTURE(outcome.errors);
   CHECK(outcome.status == 0);
-  for (const char* part :
-       {"random 96x64x0.8, seed 1", "C[96,40] = A[96,64] B[64,40]", "emulator", "row_tile", "2 compiled by this process", "GFLOP/s", "VERIFIED\n"}) {
+  for (const char* part : {"random 96x64x0.8, seed 1", "C[96,40] = A[96,64] B[64,40]", "emulator", "row_tile",
+                           "2 compiled by this process", "GFLOP/s", "VERIFIED\n"}) {
     CAPTURE(std::string(part));
     CHECK(contains(outcome.output, part));
   }
@@ -40,7 +40,8 @@ TEST_CASE("--never-compile refuses what is not stored, by name, and runs what is
 
 TEST_CASE("--cache names another folder for the caches") {
   const Tool tool;
-  const auto arguments = spmm({"--random", "32x32x0.5", "--n", "4", "--json", "--cache", (tool.folder() / "other").string()});
+  const auto arguments =
+      spmm({"--random", "32x32x0.5", "--n", "4", "--json", "--cache", (tool.folder() / "other").string()});
   CHECK(json_of(tool.run(arguments))["compiled"] == 1);
   CHECK(std::filesystem::exists(tool.folder() / "other"));
   CHECK_FALSE(std::filesystem::exists(tool.folder() / "cache"));
@@ -95,7 +96,8 @@ TEST_CASE("a missing file, a folder and an unknown device are refused") {
   const Tool tool;
   check_refused(tool.run(spmm({"--matrix", (tool.folder() / "absent.smtx").string(), "--n", "8"})), {"absent.smtx"});
   check_refused(tool.run(spmm({"--matrix", (tool.folder() / "").string(), "--n", "8"})), {});
-  check_refused(tool.run({"run", "spmm", "--random", "4x4x0", "--n", "1", "--device", "cpu"}), {"\"cpu\" does not name one"});
+  check_refused(tool.run({"run", "spmm", "--random", "4x4x0", "--n", "1", "--device", "cpu"}),
+                {"\"cpu\" does not name one"});
 }
 
 TEST_CASE("wrong usage is refused with the option and where to read on") {
@@ -108,9 +110,12 @@ TEST_CASE("wrong usage is refused with the option and where to read on") {
   check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--matrix", "a.smtx"})), {"--matrix", "--random"});
   check_refused(tool.run(spmm({"--random", "4x4", "--n", "1"})), {"'4x4'", "2048x512x0.9"});
   check_refused(tool.run(spmm({"--random", "4x4x0", "--n=-1"})), {"--n: -1 is less than 0"});
-  check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--effort", "hard"})), {"--effort", "'hard'", "heuristic, cached, quick, full"});
-  check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--budget", "nan"})), {"--budget: 'nan' is not a finite number of seconds"});
-  check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--budget=-1"})), {"--budget: -1 is less than 0 seconds"});
+  check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--effort", "hard"})),
+                {"--effort", "'hard'", "heuristic, cached, quick, full"});
+  check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--budget", "nan"})),
+                {"--budget: 'nan' is not a finite number of seconds"});
+  check_refused(tool.run(spmm({"--random", "4x4x0", "--n", "1", "--budget=-1"})),
+                {"--budget: -1 is less than 0 seconds"});
   check_refused(tool.run({"run"}), {"Try: vostok run --help"});
 }
 
@@ -118,9 +123,11 @@ TEST_CASE("a batch of nothing runs, launches nothing and is right, by every oper
   const Tool tool;
   const Arguments masked = {"--random", "8x8x0.5", "--batch", "0", "--json"};
   for (const Arguments& line :
-       {on_emulator("spmm", masked + Arguments{"--n", "4"}), on_emulator("spmm", masked + Arguments{"--n", "4", "--value-lifetime", "persistent"}),
+       {on_emulator("spmm", masked + Arguments{"--n", "4"}),
+        on_emulator("spmm", masked + Arguments{"--n", "4", "--value-lifetime", "persistent"}),
         on_emulator("sddmm", masked + Arguments{"--n", "4"}), on_emulator("softmax", masked),
-        on_emulator("softmax", masked + Arguments{"--backward"}), on_emulator("attention", masked + Arguments{"--n", "4"}),
+        on_emulator("softmax", masked + Arguments{"--backward"}),
+        on_emulator("attention", masked + Arguments{"--n", "4"}),
         on_emulator("attention", masked + Arguments{"--n", "4", "--backward"}),
         on_emulator("bias", {"--rows", "4", "--columns", "4", "--batch", "0", "--json"}),
         on_emulator("depthwise", {"--channels", "2", "--height", "8", "--batch", "0", "--json"}),
@@ -152,7 +159,8 @@ TEST_CASE("the real matrices: DLMC and a graph, whose symmetry is expanded and s
   std::filesystem::path data;
   if (!sparse::testing::find_data(data)) return;
   const Tool tool;
-  const auto layers = sparse::testing::files_below(data / "dlmc" / "transformer" / "magnitude_pruning" / "0.98", ".smtx");
+  const auto layers =
+      sparse::testing::files_below(data / "dlmc" / "transformer" / "magnitude_pruning" / "0.98", ".smtx");
   REQUIRE_FALSE(layers.empty());
   const auto layer = json_of(tool.run(spmm({"--matrix", layers.front().string(), "--n", "16", "--json"})));
   CHECK(layer["verified"] == true);

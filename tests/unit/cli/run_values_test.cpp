@@ -12,7 +12,8 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 /// A .npy file of [rows, values / rows].
 std::string write_npy(const Tool& tool, const char* name, std::size_t rows, const std::vector<float>& values) {
-  std::string header = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, values.size() / rows);
+  std::string header =
+      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, values.size() / rows);
   header.resize(117, ' ');
   std::string data(values.size() * sizeof(float), '\0');
   std::memcpy(data.data(), values.data(), data.size());
@@ -21,7 +22,8 @@ std::string write_npy(const Tool& tool, const char* name, std::size_t rows, cons
 
 /// NaN, both infinities, a negative zero, and rows without any of them.
 std::string write_not_finite(const Tool& tool) {
-  return write_npy(tool, "not_finite.npy", 5, {1, 0, -0.0F, not_a_number, 2, 3, 0, 0, infinity, 0, 5, 0, 0, -infinity, infinity, 1, 1, 2, 3, 4});
+  return write_npy(tool, "not_finite.npy", 5,
+                   {1, 0, -0.0F, not_a_number, 2, 3, 0, 0, infinity, 0, 5, 0, 0, -infinity, infinity, 1, 1, 2, 3, 4});
 }
 
 constexpr const char* counted = "4 of its 13 values are not finite (1 NaN, 3 infinite)";
@@ -78,16 +80,20 @@ TEST_CASE("a NaN with the bits of the outputs' poison is a NaN as any other") {
   const std::string matrix = write_npy(tool, "poison.npy", 2, values);
   for (const char* type : {"f32", "f16", "bf16"}) {
     CAPTURE(std::string(type));
-    CHECK(json_of(tool.run(on_emulator("spmm", {"--matrix", matrix, "--n", "3", "--dtype", type, "--json"})))["verified"] == true);
-    CHECK(json_of(tool.run(on_emulator("softmax", {"--matrix", matrix, "--dtype", type, "--json"})))["verified"] == true);
+    CHECK(json_of(tool.run(
+              on_emulator("spmm", {"--matrix", matrix, "--n", "3", "--dtype", type, "--json"})))["verified"] == true);
+    CHECK(json_of(tool.run(on_emulator("softmax", {"--matrix", matrix, "--dtype", type, "--json"})))["verified"] ==
+          true);
   }
 }
 
 TEST_CASE("values that become infinite in f16 are counted, with the largest, and only where they do") {
   const Tool tool;
   const std::string matrix = write_npy(tool, "large.npy", 3, {1, 70'000, 3, -80'000, 5, 6, 1e10F, 8, 9});
-  for (const Arguments& line : {on_emulator("spmm", {"--matrix", matrix, "--n", "4"}), on_emulator("softmax", {"--matrix", matrix})}) {
-    CHECK(contains(tool.run(line + Arguments{"--dtype", "f16"}).output, "3 values exceed f16's range and become infinite (the largest is 1e+10)"));
+  for (const Arguments& line :
+       {on_emulator("spmm", {"--matrix", matrix, "--n", "4"}), on_emulator("softmax", {"--matrix", matrix})}) {
+    CHECK(contains(tool.run(line + Arguments{"--dtype", "f16"}).output,
+                   "3 values exceed f16's range and become infinite (the largest is 1e+10)"));
     const auto narrow = json_of(tool.run(line + Arguments{"--dtype", "f16", "--json"}));
     CHECK(narrow["verified"] == true);
     CHECK(narrow["overflowing_values"] == 3);
@@ -103,7 +109,8 @@ TEST_CASE("values that become infinite in f16 are counted, with the largest, and
 
 TEST_CASE("of a mask alone no values are told") {
   const Tool tool;
-  const auto object = json_of(tool.run(on_emulator("sddmm", {"--matrix", write_not_finite(tool), "--n", "4", "--json"})));
+  const auto object =
+      json_of(tool.run(on_emulator("sddmm", {"--matrix", write_not_finite(tool), "--n", "4", "--json"})));
   CHECK(object["verified"] == true);
   CHECK_FALSE(object.contains("nonfinite_values"));
   CHECK_FALSE(object.contains("notes"));

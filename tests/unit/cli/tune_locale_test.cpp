@@ -14,7 +14,8 @@ using namespace vostok;
 
 TEST_CASE("an application with a decimal comma stores what its worker measured with all digits") {
   const test::DecimalComma locale;
-  if (!locale.in_c()) MESSAGE("skipped: the part with a C locale, of which none with a decimal comma is there or can be made");
+  if (!locale.in_c())
+    MESSAGE("skipped: the part with a C locale, of which none with a decimal comma is there or can be made");
   const TemporaryFolder folder;
   const Context context({.device = "emulator",
                          .cache = {.folder = folder / "cache", .shipped = folder / "none"},

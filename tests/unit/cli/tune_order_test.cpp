@@ -16,7 +16,8 @@ TEST_CASE("what is slow today is tuned first, each in the file's order, as far a
       return line.line % 2 == 0;
     };
     std::vector<int> numbers;
-    for (const ProblemLine* line : slow_first(lines, is_slow, [&] { return looked_at < most; })) numbers.push_back(static_cast<int>(line->line));
+    for (const ProblemLine* line : slow_first(lines, is_slow, [&] { return looked_at < most; }))
+      numbers.push_back(static_cast<int>(line->line));
     return numbers;
   };
   CHECK(order(5) == std::vector{2, 4, 1, 3, 5});

@@ -14,8 +14,9 @@ Arguments tune(const std::filesystem::path& file, const Arguments& more) {
 
 TEST_CASE("tune keeps what an interrupt leaves, goes on from there, and then has nothing to measure") {
   const Tool tool;
-  const auto file =
-      tool.folder().write("problems.txt", "bias --rows 3 --columns 40\nspmm --n 4 --leading 3 --random 8x8x0.5\nbias --rows 3 --columns 41\n");
+  const auto file = tool.folder().write(
+      "problems.txt",
+      "bias --rows 3 --columns 40\nspmm --n 4 --leading 3 --random 8x8x0.5\nbias --rows 3 --columns 41\n");
   const Outcome stopped = interrupted_at(tool, tune(file, {}), "problem 1/3");
   CAPTURE(stopped.errors);
   CHECK(stopped.status == 130);
@@ -39,17 +40,20 @@ TEST_CASE("tune keeps what an interrupt leaves, goes on from there, and then has
   CHECK(again["results"][0]["compiled"] == 0);
   // A config that no run has tried, as a new version of the library has them.
   cache::Connection(tool.folder() / "cache" / "tuning.db", cache::Access::read_write, 5000)
-      .execute("DELETE FROM trial WHERE is_default = 0 AND config = (SELECT min(config) FROM trial WHERE is_default = 0)");
+      .execute(
+          "DELETE FROM trial WHERE is_default = 0 AND config = (SELECT min(config) FROM trial WHERE is_default = 0)");
   const auto newer = nlohmann::json::parse(tool.run(tune(file, {})).output);
   CHECK(newer["measured"].get<int>() >= 1);
   const auto cold = nlohmann::json::parse(tool.run(tune(file, {"--policy", "cold", "--time-limit", "100"})).output);
   CHECK(cold["measured"].get<int>() > 1);
 }
 
-TEST_CASE("tune exits with 3 where nothing of a problem could be measured, and with 0 where all of it was measured before") {
+TEST_CASE(
+    "tune exits with 3 where nothing of a problem could be measured, and with 0 where all of it was measured before") {
   const Tool tool;
   const auto file = tool.folder().write("problems.txt", "bias --rows 3 --columns 40\n");
-  const Arguments to_compile_only = {"tune", "--problems", file.string(), "--device", "compile:emulator", "--effort", "quick"};
+  const Arguments to_compile_only = {"tune",     "--problems", file.string(), "--device", "compile:emulator",
+                                     "--effort", "quick"};
   const Outcome elsewhere = tool.run(to_compile_only);
   CAPTURE(elsewhere.output);
   CHECK(elsewhere.status == 3);
@@ -83,7 +87,9 @@ TEST_CASE("tune refuses what measures nothing") {
   check_refused(tool.run({"tune", "--problems", (tool.folder() / "absent.txt").string()}), {"absent.txt"});
 }
 
-TEST_CASE("capture runs a program, writes what it plans, and has its exit status; doctor then tells what that would compile") {
+TEST_CASE(
+    "capture runs a program, writes what it plans, and has its exit status; doctor then tells what that would "
+    "compile") {
   const Tool tool;
   const auto file = tool.folder() / "captured.txt";
   const Arguments run = {VOSTOK_TOOL, "run", "softmax", "--random", "24x16x0.5", "--device", "emulator"};

@@ -1,4 +1,5 @@
-// Code that hangs, faults, corrupts or is wrong meets the worker process first: planted into the cache in place of good kernels.
+// Code that hangs, faults, corrupts or is wrong meets the worker process first: planted into the cache in place of good
+// kernels.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -39,12 +40,14 @@ struct Bug {
 constexpr const char* start = "  const auto elements = static_cast<unsigned long long>(args.elements);\n";
 constexpr const char* add_bias = "+ bias.value()";
 
-/// On the emulator the loop costs no processor time. A GPU's memory is mapped in large pages: a store must go far to miss them.
+/// On the emulator the loop costs no processor time. A GPU's memory is mapped in large pages: a store must go far to
+/// miss them.
 std::vector<Bug> bugs_of(bool gpu) {
   const std::string unchanged = start;
   const std::string output = unchanged + "  static_cast<volatile char*>(args.output)[args.elements * 4 + ";
   return {
-      {"an infinite loop", start, unchanged + (gpu ? "  for (;;) __nanosleep(1000);\n" : "  for (;;) ::sleep(1000);\n")},
+      {"an infinite loop", start,
+       unchanged + (gpu ? "  for (;;) __nanosleep(1000);\n" : "  for (;;) ::sleep(1000);\n")},
       {"a store out of bounds", start, output + (gpu ? "(1ll << 44)] = 1;\n" : "4500] = 1;\n")},
       {"a store into what lies behind the output", start, output + "64] = 1;\n"},
       {"a wrong result", add_bias, "+ 2 * bias.value() + 1"},
@@ -53,7 +56,8 @@ std::vector<Bug> bugs_of(bool gpu) {
 
 BiasActivation problem_of(std::int64_t rows) { return {.rows = rows, .columns = 48, .bias = Bias::per_column}; }
 
-/// After which a candidate counts as hanging: good ones take ThreadSanitizer longer than eight seconds beside other work.
+/// After which a candidate counts as hanging: good ones take ThreadSanitizer longer than eight seconds beside other
+/// work.
 #ifdef VOSTOK_THREAD_SANITIZER
 constexpr double seconds_to_hang = 120;
 #else
@@ -80,7 +84,8 @@ struct Planting {
     const ops::Family& family = *ops::find_family("bias_activation", candidate.family);
     const codegen::KernelRequest request = family.launches(*query, candidate.config, {}).front().request();
     device::Source source = codegen::make_source(request, session.device().architecture());
-    const auto header = std::find_if(source.headers.begin(), source.headers.end(), [&](const auto& h) { return h.name == request.header; });
+    const auto header = std::find_if(source.headers.begin(), source.headers.end(),
+                                     [&](const auto& h) { return h.name == request.header; });
     REQUIRE(header != source.headers.end());
     std::string text(header->text);
     const std::size_t at = text.find(bug.text);
@@ -88,19 +93,22 @@ struct Planting {
     text.replace(at, std::string(bug.text).size(), bug.planted);
     if (!on_gpu())
       text =
-          "extern \"C\" { unsigned sleep(unsigned); int kill(int, int) noexcept; int getpid() noexcept; int mkdir(const char*, unsigned) noexcept; "
+          "extern \"C\" { unsigned sleep(unsigned); int kill(int, int) noexcept; int getpid() noexcept; int "
+          "mkdir(const char*, unsigned) noexcept; "
           "}\n" +
           text;
     header->text = text;
     const device::CodeTarget target = session.device().code_target();
     const std::string key = codegen::code_key(request, target.architecture, target.options, target.compiler);
-    session.code().put({.key = key, .family = request.family, .expression = request.expression, .architecture = target.architecture},
-                       session.device().compiler().compile(source));
+    session.code().put(
+        {.key = key, .family = request.family, .expression = request.expression, .architecture = target.architecture},
+        session.device().compiler().compile(source));
   }
 
   static std::vector<tune::Candidate> candidates(const Context& opened) {
     const plan::Session& session = *opened.state()->session;
-    return plan::short_list(*ops::make_query(problem_of(8), {}, {0, 0}, &session.device()), session.max_workspace_bytes());
+    return plan::short_list(*ops::make_query(problem_of(8), {}, {0, 0}, &session.device()),
+                            session.max_workspace_bytes());
   }
 };
 
@@ -108,8 +116,8 @@ struct Planting {
 std::map<std::string, plan::TrialRecord> trials_of(const Context& context, const BiasActivation& problem) {
   const plan::Session& session = *context.state()->session;
   std::map<std::string, plan::TrialRecord> trials;
-  for (const plan::TrialRecord& trial :
-       session.tuning().trials(plan::problem_key(*ops::make_query(problem, {}, {0, 0}, &session.device())), session.device_key()))
+  for (const plan::TrialRecord& trial : session.tuning().trials(
+           plan::problem_key(*ops::make_query(problem, {}, {0, 0}, &session.device())), session.device_key()))
     trials[to_text(trial.config)] = trial;
   return trials;
 }
@@ -130,7 +138,8 @@ int plan_as_program(const std::filesystem::path& folder) {
                          .cache = {.folder = folder / "cache", .shipped = folder / "none"},
                          .log = [](LogLevel, std::string_view) {},
                          .worker = {.timeout_seconds = 300}});
-  std::ofstream(folder / "explained", std::ios::trunc) << context.plan(problem_of(8), quick).explain(Detail::trials).text();
+  std::ofstream(folder / "explained", std::ios::trunc)
+      << context.plan(problem_of(8), quick).explain(Detail::trials).text();
   return 0;
 }
 
@@ -143,8 +152,8 @@ const bool is_test_process = [] {
 
 /// Runs such a program with its own folder first in PATH; how often it was started in all.
 std::uintmax_t starts_of(const TemporaryFolder& folder, const std::filesystem::path& program) {
-  const std::string command = fmt::format("env -u VOSTOK_TOOL PATH='{}':\"$PATH\" VOSTOK_TEST_PROGRAM='{}' '{}'", program.parent_path().string(),
-                                          folder.path().string(), program.string());
+  const std::string command = fmt::format("env -u VOSTOK_TOOL PATH='{}':\"$PATH\" VOSTOK_TEST_PROGRAM='{}' '{}'",
+                                          program.parent_path().string(), folder.path().string(), program.string());
   REQUIRE(std::system(command.c_str()) == 0);
   return std::filesystem::file_size(folder / "started");
 }
@@ -198,17 +207,20 @@ TEST_CASE("planted bugs end the worker, not the program. They are recorded, and 
   }
 }
 
-TEST_CASE("code whose worker others kill is measured by another or left untested, never banned, and code that faults is") {
+TEST_CASE(
+    "code whose worker others kill is measured by another or left untested, never banned, and code that faults is") {
   if (!test::tests_emulator()) {
     MESSAGE("skipped: without the emulator no kernel can end its process by a signal");
     return;
   }
   const Planting planting;
-  const std::string once = fmt::format("  if (::mkdir(\"{}\", 448) == 0) ::kill(::getpid(), {});\n", (planting.folder / "killed").string(), SIGKILL);
+  const std::string once = fmt::format("  if (::mkdir(\"{}\", 448) == 0) ::kill(::getpid(), {});\n",
+                                       (planting.folder / "killed").string(), SIGKILL);
   const std::string unchanged = start;
-  const std::vector<Bug> bugs = {{"killed once", start, unchanged + once},
-                                 {"terminated each time", start, unchanged + fmt::format("  ::kill(::getpid(), {});\n", SIGTERM)},
-                                 {"a fault", start, unchanged + fmt::format("  ::kill(::getpid(), {});\n", SIGSEGV)}};
+  const std::vector<Bug> bugs = {
+      {"killed once", start, unchanged + once},
+      {"terminated each time", start, unchanged + fmt::format("  ::kill(::getpid(), {});\n", SIGTERM)},
+      {"a fault", start, unchanged + fmt::format("  ::kill(::getpid(), {});\n", SIGSEGV)}};
   std::vector<tune::Candidate> list;
   {
     const Context planted = planting.context(VOSTOK_TOOL);
@@ -239,7 +251,9 @@ TEST_CASE("code whose worker others kill is measured by another or left untested
   CHECK(trials.at(to_text(list[3].config)).status == "banned");
 }
 
-TEST_CASE("a user's program that is called vostok does not start itself, nor is it started without end where a script of that name starts it") {
+TEST_CASE(
+    "a user's program that is called vostok does not start itself, nor is it started without end where a script of "
+    "that name starts it") {
   REQUIRE(is_test_process);
   if (!test::tests_emulator()) {
     MESSAGE("skipped: the program plans on the emulator");
@@ -287,7 +301,8 @@ TEST_CASE("a worker whose log may grow no further works all the same") {
   }
   const TemporaryFolder folder;
   Options options{.device = "emulator", .cache = {.folder = folder / "cache", .shipped = folder / "none"}};
-  for (int i = 0; i < 100; ++i) options.cache.read_only.emplace_back(fmt::format("/absent/{:0100}", i));  // a warning each
+  for (int i = 0; i < 100; ++i)
+    options.cache.read_only.emplace_back(fmt::format("/absent/{:0100}", i));  // a warning each
   tune::Frame open{.fields = plan::to_fields(options, {}), .bytes = {}};
   open.fields["verb"] = "open";
   open.fields["protocol"] = plan::worker_protocol;

@@ -14,20 +14,23 @@ using namespace vostok;
 
 namespace {
 
-const std::string first = "// first: words.\n#pragma once\n\n#include \"second.h\"\n\nint half(int a) { return a / 2; }  // of a\n";
+const std::string first =
+    "// first: words.\n#pragma once\n\n#include \"second.h\"\n\nint half(int a) { return a / 2; }  // of a\n";
 const std::string second = "#pragma once\n#include \"third.h\"\nconst char* text = \"a // b\";\n";
 const std::string third = "#define ONE 1\nint one = ONE;\n";
 
 /// Three templates, the first of which includes the second, and that the third, embedded as the build does.
 class Embedded {
  public:
-  std::vector<std::string> digests(const std::string& first_text, const std::string& second_text, const std::string& third_text = third) const {
+  std::vector<std::string> digests(const std::string& first_text, const std::string& second_text,
+                                   const std::string& third_text = third) const {
     write("first.h", first_text);
     write("second.h", second_text);
     write("third.h", third_text);
     const std::string root = folder_.path().string();
     const std::string command = fmt::format(
-        "cmake -DROOT={0} '-DFILES=first.h;second.h;third.h' -DFUNCTION=texts -DHEADER=x.hpp -DOUTPUT={0}/out.cpp -DDIGESTS=digests -P "
+        "cmake -DROOT={0} '-DFILES=first.h;second.h;third.h' -DFUNCTION=texts -DHEADER=x.hpp -DOUTPUT={0}/out.cpp "
+        "-DDIGESTS=digests -P "
         "{1}/src/codegen/"
         "embed.cmake",
         root, VOSTOK_SOURCE_FOLDER);
@@ -36,7 +39,8 @@ class Embedded {
     const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     const std::regex digest("\"([0-9a-f]{64})\"");
     std::vector<std::string> found;
-    for (std::sregex_iterator match(text.begin(), text.end(), digest), end; match != end; ++match) found.push_back((*match)[1]);
+    for (std::sregex_iterator match(text.begin(), text.end(), digest), end; match != end; ++match)
+      found.push_back((*match)[1]);
     REQUIRE(found.size() == 3);
     return found;
   }
@@ -52,9 +56,10 @@ class Embedded {
 TEST_CASE("comments, blank lines and indentation change no digest") {
   const Embedded embedded;
   const auto before = embedded.digests(first, second);
-  CHECK(embedded.digests("#pragma once\n#include \"second.h\"\n  int half(int a) { return a / 2; }  // of a\n", second) == before);
-  CHECK(embedded.digests(first, "// second \"quoted\"\n// and more; [x]\n#pragma once  // once\n\n\n" + second.substr(second.find('\n') + 1)) ==
-        before);
+  CHECK(embedded.digests("#pragma once\n#include \"second.h\"\n  int half(int a) { return a / 2; }  // of a\n",
+                         second) == before);
+  CHECK(embedded.digests(first, "// second \"quoted\"\n// and more; [x]\n#pragma once  // once\n\n\n" +
+                                    second.substr(second.find('\n') + 1)) == before);
 }
 
 TEST_CASE("code changes the digests of its template and of what includes it, near or far, and of no other") {

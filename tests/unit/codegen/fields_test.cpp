@@ -61,13 +61,15 @@ TEST_CASE("fields that a map lacks keep their default and unknown ones are count
 }
 
 TEST_CASE("a value that does not parse gives nothing") {
-  for (const char* bad : {"", "x", "3x", "99999999999", "3.5"}) CHECK_FALSE(codegen::from_map<Dish>({{"servings", bad}}).has_value());
+  for (const char* bad : {"", "x", "3x", "99999999999", "3.5"})
+    CHECK_FALSE(codegen::from_map<Dish>({{"servings", bad}}).has_value());
   CHECK_FALSE(codegen::from_map<Dish>({{"hot", "yes"}}).has_value());
   CHECK_FALSE(codegen::from_map<Dish>({{"flavour", "sour"}}).has_value());
 }
 
 TEST_CASE("an expression writes out every field by name") {
-  CHECK(codegen::braced("Dish", Dish{}) == "vostok::Dish{.servings = 2, .hot = true, .flavour = vostok::Flavour::plain}");
+  CHECK(codegen::braced("Dish", Dish{}) ==
+        "vostok::Dish{.servings = 2, .hot = true, .flavour = vostok::Flavour::plain}");
   CHECK(codegen::name_expression("cook", "Dish", Dish{}, "Dish", Dish{.servings = 1}) ==
         "vostok::cook<vostok::Fixed<vostok::Dish{.servings = 2, .hot = true, .flavour = vostok::Flavour::plain}, "
         "vostok::Dish{.servings = 1, .hot = true, .flavour = vostok::Flavour::plain}>>");

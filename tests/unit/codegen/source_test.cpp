@@ -14,8 +14,8 @@ namespace {
 
 const KernelRequest request{.family = "row_tile", .header = "spmm/row_tile.h", .expression = "vostok::row_tile<int>"};
 
-std::string key_of(const KernelRequest& wanted, std::string_view architecture = "sm_90", std::vector<std::string> options = {"a", "b"},
-                   std::string_view compiler = "") {
+std::string key_of(const KernelRequest& wanted, std::string_view architecture = "sm_90",
+                   std::vector<std::string> options = {"a", "b"}, std::string_view compiler = "") {
   return codegen::code_key(wanted, architecture, std::move(options), compiler);
 }
 
@@ -44,7 +44,8 @@ TEST_CASE("templates include nothing but templates") {
     CHECK_MESSAGE(header.text.find("#include <") == std::string_view::npos, header.name);
 }
 
-TEST_CASE("constants of templates are functions: NVRTC makes each variable one of the device's, which takes time to load") {
+TEST_CASE(
+    "constants of templates are functions: NVRTC makes each variable one of the device's, which takes time to load") {
   for (const device::Header& header : codegen::embedded_templates()) {
     std::istringstream text{std::string(header.text)};
     std::string line, before;
@@ -57,11 +58,12 @@ TEST_CASE("constants of templates are functions: NVRTC makes each variable one o
 }
 
 TEST_CASE("an unknown template is named in the error") {
-  CHECK_THROWS_WITH_AS(codegen::include_closure("spmm/nothing.h"), "cannot find template \"spmm/nothing.h\": it is not embedded in this library",
-                       Error);
+  CHECK_THROWS_WITH_AS(codegen::include_closure("spmm/nothing.h"),
+                       "cannot find template \"spmm/nothing.h\": it is not embedded in this library", Error);
 }
 
-TEST_CASE("the code key depends on expression, family, architecture, options and compiler, and not on the options' order") {
+TEST_CASE(
+    "the code key depends on expression, family, architecture, options and compiler, and not on the options' order") {
   const std::string key = key_of(request);
   CHECK(key == key_of(request));
   CHECK(key == key_of(request, "sm_90", {"b", "a"}));
@@ -93,6 +95,7 @@ TEST_CASE("what a kernel's instructions need beyond the architecture is part of 
 
 TEST_CASE("different templates have different digests") {
   std::set<std::string> digests;
-  for (const device::Header& header : codegen::embedded_templates()) digests.insert(codegen::closure_digest(header.name));
+  for (const device::Header& header : codegen::embedded_templates())
+    digests.insert(codegen::closure_digest(header.name));
   CHECK(digests.size() == codegen::embedded_templates().size());
 }

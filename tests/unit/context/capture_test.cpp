@@ -20,8 +20,10 @@ struct Capturing {
   TemporaryFolder folder;
   std::filesystem::path file = folder / "my problems.txt";
   std::vector<std::string> warnings;
-  std::shared_ptr<Logger> logger = std::make_shared<Logger>([this](LogLevel, std::string_view line) { warnings.emplace_back(line); });
-  Context context = Context(Options{.device = "emulator", .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
+  std::shared_ptr<Logger> logger =
+      std::make_shared<Logger>([this](LogLevel, std::string_view line) { warnings.emplace_back(line); });
+  Context context =
+      Context(Options{.device = "emulator", .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
 
   Topology topology(std::int64_t rows, double sparsity, std::uint64_t seed) const {
     return context.topology(sparse::uniform(rows, 16, sparsity, seed).view());
@@ -70,7 +72,8 @@ TEST_CASE("a captured problem begins a line of its own, also in a file that ends
   plan::Capture capture(capturing.file, capturing.logger);
   capture.add("depthwise --channels 4", "", {});
   capture.add("depthwise --channels 5", "", {});
-  CHECK(capturing.lines() == std::vector<std::string>{"# mine", "spmm --random 64x64x0.5 --n 8", "depthwise --channels 4", "depthwise --channels 5"});
+  CHECK(capturing.lines() == std::vector<std::string>{"# mine", "spmm --random 64x64x0.5 --n 8",
+                                                      "depthwise --channels 4", "depthwise --channels 5"});
   CHECK(capturing.warnings.empty());
 }
 
@@ -79,7 +82,8 @@ TEST_CASE("a capture into a pipe or a device is one warning, and waits for nobod
   REQUIRE(::mkfifo(capturing.file.c_str(), 0600) == 0);
   for (const std::filesystem::path& file : {capturing.file, std::filesystem::path("/dev/zero")}) {
     capturing.warnings.clear();
-    const auto logger = std::make_shared<Logger>([&](LogLevel, std::string_view line) { capturing.warnings.emplace_back(line); });
+    const auto logger =
+        std::make_shared<Logger>([&](LogLevel, std::string_view line) { capturing.warnings.emplace_back(line); });
     plan::Capture capture(file, logger);
     capture.add("depthwise --channels 4", "", {});
     capture.add("depthwise --channels 5", "", {});

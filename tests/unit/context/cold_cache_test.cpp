@@ -1,4 +1,5 @@
-// Many processes and threads that plan on one cold cache: the planner over real cache files, and a device whose compiler counts.
+// Many processes and threads that plan on one cold cache: the planner over real cache files, and a device whose
+// compiler counts.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,7 +44,9 @@ struct Planning {
   /// Different ones in different orders: what meets is two processes at the same key, and at different ones.
   SpmmPlan plan(int id, int i) const {
     const int problem = (i * (2 * id + 3) + id) % problems;
-    return SpmmPlan(make_plan(*planner, Spmm{.n = std::int64_t{8} * (problem + 1), .alignment_bytes = problem % 2 == 0 ? 16 : 4}, topology, {}));
+    return SpmmPlan(make_plan(*planner,
+                              Spmm{.n = std::int64_t{8} * (problem + 1), .alignment_bytes = problem % 2 == 0 ? 16 : 4},
+                              topology, {}));
   }
 
   std::mutex mutex;
@@ -58,7 +61,8 @@ struct Planning {
   Topology topology;
 };
 
-const plan::ProblemKey tuned_problem = {.operation = "spmm", .exact = "cold cache", .features = {.m = 1, .k = 1, .n = 1}};
+const plan::ProblemKey tuned_problem = {
+    .operation = "spmm", .exact = "cold cache", .features = {.m = 1, .k = 1, .n = 1}};
 
 /// What one process does. 0: nothing failed, nothing was compiled twice.
 int plan_all(const std::filesystem::path& folder, int id) {
@@ -66,9 +70,11 @@ int plan_all(const std::filesystem::path& folder, int id) {
   for (int i = 0; i < plans; ++i) {
     if (!planning.plan(id, i)) return 1;
     if (i % plans_per_trial != 0) continue;
-    planning.stores.tuning->add_trial(
-        tuned_problem, planning.session->device_key(),
-        {.family = "row_tile", .config = {{"id", std::to_string(id)}, {"i", std::to_string(i)}}, .status = "measured", .median_us = 1});
+    planning.stores.tuning->add_trial(tuned_problem, planning.session->device_key(),
+                                      {.family = "row_tile",
+                                       .config = {{"id", std::to_string(id)}, {"i", std::to_string(i)}},
+                                       .status = "measured",
+                                       .median_us = 1});
   }
   if (planning.repeated_compiles > 0) return 2;
   return planning.warnings == 0 ? 0 : 3;
@@ -83,12 +89,15 @@ const bool is_test_process = [] {
 }();
 
 pid_t start_process(const std::filesystem::path& folder, int id) {
-  return test::start_self({"VOSTOK_COLD_CACHE_ID=" + std::to_string(id), "VOSTOK_COLD_CACHE_FOLDER=" + folder.string()});
+  return test::start_self(
+      {"VOSTOK_COLD_CACHE_ID=" + std::to_string(id), "VOSTOK_COLD_CACHE_FOLDER=" + folder.string()});
 }
 
 }  // namespace
 
-TEST_CASE("sixteen processes make two hundred plans each on one cold cache: none fails, no row is lost, none compiles a kernel twice") {
+TEST_CASE(
+    "sixteen processes make two hundred plans each on one cold cache: none fails, no row is lost, none compiles a "
+    "kernel twice") {
   REQUIRE(is_test_process);
   const TemporaryFolder folder;
   std::vector<pid_t> children;
@@ -100,7 +109,8 @@ TEST_CASE("sixteen processes make two hundred plans each on one cold cache: none
   for (int i = 0; i < plans; ++i) CHECK(after.plan(0, i));
   CHECK(after.compiled.empty());
   CHECK(after.counters->code_hits > 1);
-  CHECK(after.stores.tuning->trials(tuned_problem, after.session->device_key()).size() == processes * plans / plans_per_trial);
+  CHECK(after.stores.tuning->trials(tuned_problem, after.session->device_key()).size() ==
+        processes * plans / plans_per_trial);
   CHECK(after.warnings == 0);
 }
 

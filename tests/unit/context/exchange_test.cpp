@@ -14,7 +14,10 @@ using namespace vostok;
 namespace {
 
 Options quiet(const CacheOptions& cache) {
-  return {.device = "emulator", .cache = cache, .log = [](LogLevel, std::string_view) {}, .worker = {.first_run = FirstRun::this_process}};
+  return {.device = "emulator",
+          .cache = cache,
+          .log = [](LogLevel, std::string_view) {},
+          .worker = {.first_run = FirstRun::this_process}};
 }
 
 Provenance provenance_in(const Context& context, const Topology& topology, const PlanOptions& options = {}) {
@@ -34,7 +37,8 @@ TEST_CASE("what one context tuned, another finds once it was imported or its cac
   CHECK(provenance_in(sharing, in_sharing) == Provenance::heuristic);
 
   const Context tuning(quiet({.folder = folder / "c"}));
-  CHECK(provenance_in(tuning, tuning.topology(csr.view()), {.effort = Effort::quick, .budget_seconds = 0.01}) == Provenance::tuned_here);
+  CHECK(provenance_in(tuning, tuning.topology(csr.view()), {.effort = Effort::quick, .budget_seconds = 0.01}) ==
+        Provenance::tuned_here);
 
   CHECK(provenance_in(sharing, in_sharing) == Provenance::heuristic);  // as it had decided
   sharing.reload();

@@ -184,7 +184,9 @@ TEST_CASE("a child lets the parent's handles go and ends normally, in whichever 
 
 TEST_CASE("a context that a child makes on the emulator works") {
   if (test::has_thread_sanitizer) {
-    MESSAGE("skipped: ThreadSanitizer still counts the parent's threads in a child, and may take a new one for one of these");
+    MESSAGE(
+        "skipped: ThreadSanitizer still counts the parent's threads in a child, and may take a new one for one of "
+        "these");
     return;
   }
   Everything made(quiet("emulator"));

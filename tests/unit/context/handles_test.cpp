@@ -116,7 +116,8 @@ TEST_CASE("topologies, plans, packed values and memory that were moved from are 
   CHECK(kept.bytes() + other.bytes() == 8);
 }
 
-TEST_CASE("options and enumerators that are none are refused where a context is opened, and where it plans and explains") {
+TEST_CASE(
+    "options and enumerators that are none are refused where a context is opened, and where it plans and explains") {
   const auto opened = [](const auto& change) {
     Options options = memory_only();
     change(options);
@@ -127,10 +128,12 @@ TEST_CASE("options and enumerators that are none are refused where a context is 
   CHECK(contains(opened([](Options& options) { options.cache.max_code_bytes = -1; }), "max_code_bytes = -1"));
   const Context context(memory_only());
   const Topology topology = context.topology(sparse::uniform(8, 8, 0.5, 1).view());
-  CHECK(contains(refused([&] { context.plan(Spmm{.n = 0}, topology, {.effort = static_cast<Effort>(9)}); }), "effort = 9"));
+  CHECK(contains(refused([&] { context.plan(Spmm{.n = 0}, topology, {.effort = static_cast<Effort>(9)}); }),
+                 "effort = 9"));
   CHECK(contains(refused([&] { context.plan(BiasActivation{}, {.policy = static_cast<Policy>(9)}); }), "policy = 9"));
   CHECK(contains(refused([&] { context.prepare({}, {.effort = static_cast<Effort>(9)}); }), "effort = 9"));
   CHECK(contains(refused([&] { context.plan(Spmm{.n = 0}, topology).explain(static_cast<Detail>(9)); }), "detail = 9"));
   CHECK(contains(refused([&] { context.plan(Spmm{.n = 0, .math = static_cast<Math>(9)}, topology); }), "math = 9"));
-  CHECK(contains(refused([&] { context.plan(SparseAttention{.n = 0, .index = static_cast<IndexType>(9)}, topology); }), "index = 9"));
+  CHECK(contains(refused([&] { context.plan(SparseAttention{.n = 0, .index = static_cast<IndexType>(9)}, topology); }),
+                 "index = 9"));
 }

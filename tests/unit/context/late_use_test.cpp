@@ -29,7 +29,8 @@ bool plans_and_executes() {
   plan.execute(nullptr, {.input = x, .bias = bias, .output = y});
   const Topology topology = context.topology(sparse::uniform(8, 8, 0.5, 1).view());
   const SpmmPlan product = context.plan(Spmm{.n = 4, .math = Math::strict}, topology, {.family = "row_tile"});
-  return product.family() == "row_tile" && !product.explain().text().empty() && y[0] == 2 && y[1] == 0 && y[2] == 3 && y[3] == 1;
+  return product.family() == "row_tile" && !product.explain().text().empty() && y[0] == 2 && y[1] == 0 && y[2] == 3 &&
+         y[3] == 1;
 }
 
 /// Made before main, and so before anything that the library keeps; goes after all of it.
@@ -57,7 +58,8 @@ TEST_CASE("a static object's destructor may plan and execute after main") {
   if (child == 0) {
     ::setenv(late_variable, "1", 1);
     // The case above uses what the library keeps, so that it would go first.
-    ::execl("/proc/self/exe", "test_context", "-tc=a plan is made and executed within main", static_cast<char*>(nullptr));
+    ::execl("/proc/self/exe", "test_context", "-tc=a plan is made and executed within main",
+            static_cast<char*>(nullptr));
     std::_Exit(127);
   }
   int status = 0;
@@ -71,11 +73,12 @@ TEST_CASE("a log sink may plan again with the context whose warning it is given,
   const Context* opened = nullptr;
   Topology topology;
   int planned = 0;
-  const Context context({.device = "emulator", .cache = {.folder = folder / "cache"}, .log = [&](LogLevel, std::string_view) {
-                           if (opened == nullptr || ++planned > 1) return;
-                           CHECK(opened->plan(Softmax{}, topology).family() != "");
-                           opened->export_cache();
-                         }});
+  const Context context(
+      {.device = "emulator", .cache = {.folder = folder / "cache"}, .log = [&](LogLevel, std::string_view) {
+         if (opened == nullptr || ++planned > 1) return;
+         CHECK(opened->plan(Softmax{}, topology).family() != "");
+         opened->export_cache();
+       }});
   topology = context.topology(sparse::uniform(8, 8, 0.5, 1).view());
   opened = &context;
   context.reload();

@@ -1,4 +1,5 @@
-// Contexts where there is no driver, where the GPU is newer than NVRTC, and where a stream is being captured: over a fake driver and NVRTC.
+// Contexts where there is no driver, where the GPU is newer than NVRTC, and where a stream is being captured: over a
+// fake driver and NVRTC.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -44,7 +45,9 @@ Topology some_mask(const Context& context) { return context.topology(sparse::uni
 
 }  // namespace
 
-TEST_CASE("without a driver or a GPU the emulator runs, with one line that says so; where it is not allowed, it is no_device") {
+TEST_CASE(
+    "without a driver or a GPU the emulator runs, with one line that says so; where it is not allowed, it is "
+    "no_device") {
   std::vector<std::string> lines;
   std::string expected;
   const auto check = [&] {
@@ -75,13 +78,16 @@ TEST_CASE("without a driver or a GPU the emulator runs, with one line that says 
   }
 }
 
-TEST_CASE("on a GPU newer than NVRTC and than every choice that is stored, plans take the heuristic and say that nothing was tuned") {
+TEST_CASE(
+    "on a GPU newer than NVRTC and than every choice that is stored, plans take the heuristic and say that nothing was "
+    "tuned") {
   const TemporaryFolder folder;
   const FakeNvrtc nvrtc;
   const FakeDriver driver(any_arguments);
-  const Options options{
-      .device = "cuda:0", .cache = {.folder = folder / "c", .shipped = folder / "none"}, .nvrtc = nvrtc.path, .log = [](LogLevel, std::string_view) {
-      }};
+  const Options options{.device = "cuda:0",
+                        .cache = {.folder = folder / "c", .shipped = folder / "none"},
+                        .nvrtc = nvrtc.path,
+                        .log = [](LogLevel, std::string_view) {}};
   FieldMap choice;
   {
     const Context known(options);
@@ -113,10 +119,12 @@ TEST_CASE("on a GPU newer than NVRTC and than every choice that is stored, plans
 TEST_CASE("in a capture an execute makes launches and nothing else, and plan, topology and pack are refused") {
   const FakeNvrtc nvrtc;
   const FakeDriver driver(any_arguments);
-  const Context context({.device = "cuda:0", .cache = {.enabled = false}, .nvrtc = nvrtc.path, .log = [](LogLevel, std::string_view) {}});
+  const Context context(
+      {.device = "cuda:0", .cache = {.enabled = false}, .nvrtc = nvrtc.path, .log = [](LogLevel, std::string_view) {}});
   const Topology mask = some_mask(context);
   const SpmmPlan product = context.plan(Spmm{.n = 8, .math = Math::strict}, mask);
-  const SpmmPlan persistent = context.plan(Spmm{.n = 8, .math = Math::strict, .value_lifetime = ValueLifetime::persistent}, mask);
+  const SpmmPlan persistent =
+      context.plan(Spmm{.n = 8, .math = Math::strict, .value_lifetime = ValueLifetime::persistent}, mask);
   const Workspace workspace = product.make_workspace();
   alignas(16) float memory[1024] = {};
   const auto stream = driver->user_stream("captured");
@@ -145,13 +153,16 @@ TEST_CASE("in a capture an execute makes launches and nothing else, and plan, to
   driver->global_capture(false);
 }
 
-TEST_CASE("given the legacy stream or the thread's own, topology, pack and tools wait for it, and execute launches there") {
+TEST_CASE(
+    "given the legacy stream or the thread's own, topology, pack and tools wait for it, and execute launches there") {
   const FakeNvrtc nvrtc;
   const FakeDriver driver(any_arguments);
-  const Context context({.device = "cuda:0", .cache = {.enabled = false}, .nvrtc = nvrtc.path, .log = [](LogLevel, std::string_view) {}});
+  const Context context(
+      {.device = "cuda:0", .cache = {.enabled = false}, .nvrtc = nvrtc.path, .log = [](LogLevel, std::string_view) {}});
   const Topology mask = some_mask(context);
   const SpmmPlan product = context.plan(Spmm{.n = 8, .math = Math::strict}, mask);
-  const SpmmPlan persistent = context.plan(Spmm{.n = 8, .math = Math::strict, .value_lifetime = ValueLifetime::persistent}, mask);
+  const SpmmPlan persistent =
+      context.plan(Spmm{.n = 8, .math = Math::strict, .value_lifetime = ValueLifetime::persistent}, mask);
   const Workspace workspace = product.make_workspace();
   alignas(16) float memory[1024] = {};
   const device::Buffer offsets(context.state()->session->device(), 25 * std::int64_t{sizeof(std::int32_t)});
@@ -168,9 +179,11 @@ TEST_CASE("given the legacy stream or the thread's own, topology, pack and tools
     CHECK(calls_of([&] { context.topology(empty, stream); }).find(record) != std::string::npos);
     CHECK(calls_of([&] { persistent.pack(stream, memory); }).find(record) != std::string::npos);
     CHECK(calls_of([&] { to_dense(mask, memory, {.data = memory + 512}, stream); }).find(launch) != std::string::npos);
-    CHECK(calls_of([&] { make_mask(context, BandedMask{.rows = 4, .cols = 4}, stream); }).find(record) != std::string::npos);
-    const std::string launched =
-        calls_of([&] { product.execute(stream, {.values = memory, .dense = memory, .output = memory + 512, .workspace = workspace}); });
+    CHECK(calls_of([&] { make_mask(context, BandedMask{.rows = 4, .cols = 4}, stream); }).find(record) !=
+          std::string::npos);
+    const std::string launched = calls_of([&] {
+      product.execute(stream, {.values = memory, .dense = memory, .output = memory + 512, .workspace = workspace});
+    });
     CHECK(launched.find(launch) != std::string::npos);
     CHECK(launched.find("cuEvent") == std::string::npos);
   }

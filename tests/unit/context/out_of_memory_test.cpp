@@ -27,7 +27,8 @@ class Running : public Allocator {
     if (left == 0) refused = bytes;
     if (left == 0 && !misaligns) return nullptr;
     ++live;
-    auto* const memory = static_cast<std::byte*>(std::aligned_alloc(256, static_cast<std::size_t>((bytes + 511) / 256 * 256)));
+    auto* const memory =
+        static_cast<std::byte*>(std::aligned_alloc(256, static_cast<std::size_t>((bytes + 511) / 256 * 256)));
     if (left == 0) return memory + misalignment;
     if (left > 0) --left;
     return memory;
@@ -61,7 +62,9 @@ void use_everything(const Context& context) {
 
 }  // namespace
 
-TEST_CASE("whichever allocation is refused or misaligned, the error says its bytes, nothing leaks, and the same context goes on") {
+TEST_CASE(
+    "whichever allocation is refused or misaligned, the error says its bytes, nothing leaks, and the same context goes "
+    "on") {
   const auto allocator = std::make_shared<Running>();
   ErrorCode expected = ErrorCode::out_of_memory;
   SUBCASE("refused") {}
@@ -70,7 +73,10 @@ TEST_CASE("whichever allocation is refused or misaligned, the error says its byt
     expected = ErrorCode::invalid_argument;
   }
   {
-    const Context context({.device = "emulator", .allocator = allocator, .cache = {.enabled = false}, .log = [](LogLevel, std::string_view) {}});
+    const Context context({.device = "emulator",
+                           .allocator = allocator,
+                           .cache = {.enabled = false},
+                           .log = [](LogLevel, std::string_view) {}});
     use_everything(context);  // every kernel is compiled
     const int idle = allocator->live;
     int refusals = 0;

@@ -52,7 +52,8 @@ TEST_CASE("a plan that may not compile names every kernel of every step, and the
   const auto refusal = [&](ErrorCode code) {
     const Context context(options);
     std::string message;
-    CHECK(test::code_of([&] { context.plan(SparseAttention{.n = 8}, context.topology(csr.view())); }, &message) == code);
+    CHECK(test::code_of([&] { context.plan(SparseAttention{.n = 8}, context.topology(csr.view())); }, &message) ==
+          code);
     return message;
   };
   const auto count = [](const std::string& text, const std::string& part) {

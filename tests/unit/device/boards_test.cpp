@@ -28,7 +28,8 @@ TEST_CASE("a GPU that is not here is described by its name, its architecture or 
   CHECK(fields.info.clock_mhz == h200.info.clock_mhz);
 }
 
-TEST_CASE("an architecture without a board of its own takes the nearest older one's sizes, and its own name and limits") {
+TEST_CASE(
+    "an architecture without a board of its own takes the nearest older one's sizes, and its own name and limits") {
   const auto orin = describe("sm_87");
   CHECK(orin.info.architecture == "sm_87");
   CHECK(orin.info.name == "NVIDIA A10");
@@ -39,8 +40,8 @@ TEST_CASE("an architecture without a board of its own takes the nearest older on
 }
 
 TEST_CASE("what describes no GPU that this library runs on is refused, naming what is known") {
-  for (const char* what :
-       {"", "NVIDIA H9000", "sm_70", "sm_90a", "name=NVIDIA%20H200", "architecture=emulator", "architecture=sm_90 multiprocessors=-1"}) {
+  for (const char* what : {"", "NVIDIA H9000", "sm_70", "sm_90a", "name=NVIDIA%20H200", "architecture=emulator",
+                           "architecture=sm_90 multiprocessors=-1"}) {
     CAPTURE(what);
     CHECK(test::caught([&] { describe(what); }).code == ErrorCode::invalid_argument);
   }

@@ -53,7 +53,8 @@ TEST_CASE("a launch passes shape, stream and arguments, with one context query a
   const auto kernel = device->load(image_of(), 1024);
   const auto stream = driver->user_stream("user");
   driver->set_current_context(driver->make_context(0));
-  const device::LaunchShape shape{.grid = {.x = 3, .y = 4, .z = 5}, .block = {.x = 32, .y = 2, .z = 1}, .shared_bytes = 1024};
+  const device::LaunchShape shape{
+      .grid = {.x = 3, .y = 4, .z = 5}, .block = {.x = 32, .y = 2, .z = 1}, .shared_bytes = 1024};
   const Arguments arguments;
   device->launch(stream, *kernel, shape, &arguments, sizeof(arguments));
 
@@ -103,7 +104,8 @@ TEST_CASE("a launch of clusters says how many blocks along y each has, beside th
   const Arguments arguments;
   for (const bool waits : {false, true}) {
     CAPTURE(waits);
-    device->launch(nullptr, *kernel, {.grid = {5, 8, 1}, .waits_for_previous = waits, .cluster = 4}, &arguments, sizeof(arguments));
+    device->launch(nullptr, *kernel, {.grid = {5, 8, 1}, .waits_for_previous = waits, .cluster = 4}, &arguments,
+                   sizeof(arguments));
     const fake::Launch launch = driver->last_launch();
     REQUIRE(launch.config.attribute_count == (waits ? 2 : 1));
     const device::cuda::LaunchAttribute& last = launch.attributes[waits ? 1 : 0];
@@ -219,7 +221,8 @@ TEST_CASE("the legacy stream and the thread's default stream are waited for wher
       const std::string log(driver->log() + before);
       REQUIRE(log.find(recorded) != std::string::npos);
       CHECK(log.find(recorded) < log.find("cuStreamWaitEvent own1"));
-      CHECK_MESSAGE(log.find(std::string("cuStreamSynchronize ") + name) == std::string::npos, "the host waits for the own stream alone");
+      CHECK_MESSAGE(log.find(std::string("cuStreamSynchronize ") + name) == std::string::npos,
+                    "the host waits for the own stream alone");
     };
     check_waited([&] { device->wait_for(stream); });
     check_waited([&] { device->copy_to_device(buffer.data(), &value, 4, stream); });
@@ -301,7 +304,8 @@ TEST_CASE("device pointers are told from host pointers") {
 TEST_CASE("what a recording throws is passed on and ends the capture") {
   FakeDriver driver;
   const auto device = device::open_cuda(0, {});
-  CHECK_THROWS_WITH_AS(device->record([](Stream) { throw std::runtime_error("no such launch"); }), "no such launch", std::runtime_error);
+  CHECK_THROWS_WITH_AS(device->record([](Stream) { throw std::runtime_error("no such launch"); }), "no such launch",
+                       std::runtime_error);
   CHECK(driver->calls("cuStreamEndCapture") == 1);
   CHECK(driver->calls("cuGraphDestroy") == 1);
 }

@@ -40,7 +40,8 @@ const std::set<std::string> ending_calls = {"cuStreamDestroy_v2", "cuEventDestro
 /// Calls that destructors need before they can give anything back.
 const std::set<std::string> scope_calls = {"cuCtxGetCurrent", "cuCtxSetCurrent", "cuThreadExchangeStreamCaptureMode"};
 
-/// How often a failed call was reported with its name, and how often it was absorbed (as in a release, which cannot throw).
+/// How often a failed call was reported with its name, and how often it was absorbed (as in a release, which cannot
+/// throw).
 struct Tally {
   int reported = 0;
   int absorbed = 0;
@@ -75,7 +76,8 @@ void fail_once_everywhere(const fake::Controls& driver, const std::string& call,
 
 }  // namespace
 
-TEST_CASE("each driver call may fail at each place: it is reported by name, nothing leaks and the thread is as before") {
+TEST_CASE(
+    "each driver call may fail at each place: it is reported by name, nothing leaks and the thread is as before") {
   for (const char* file : {"fake_cuda.so", "fake_cuda_old.so"}) {
     FakeDriver driver(file);
     const fake::Controls& controls = *driver.operator->();
@@ -92,8 +94,8 @@ TEST_CASE("each driver call may fail at each place: it is reported by name, noth
 
 TEST_CASE("the driver's out of memory is out_of_memory from every call that can say it") {
   FakeDriver driver;
-  for (const char* call : {"cuDevicePrimaryCtxRetain", "cuStreamCreate", "cuMemAllocFromPoolAsync", "cuLibraryLoadData", "cuKernelGetFunction",
-                           "cuGraphInstantiateWithFlags", "cuLaunchKernelEx"}) {
+  for (const char* call : {"cuDevicePrimaryCtxRetain", "cuStreamCreate", "cuMemAllocFromPoolAsync", "cuLibraryLoadData",
+                           "cuKernelGetFunction", "cuGraphInstantiateWithFlags", "cuLaunchKernelEx"}) {
     CAPTURE(call);
     driver->reset();
     driver->fail(call, 0, 1, static_cast<unsigned>(device::cuda::Result::out_of_memory));
@@ -189,5 +191,6 @@ TEST_CASE("the doctor's findings name driver, devices, clocks and NVRTC in that 
   CHECK(findings[3].state == "not there");
   CHECK_FALSE(findings[3].used);
   driver->fail("cuDeviceGetCount", 0, 1, illegal_address);
-  CHECK(device::find_cuda({.nvrtc = "/nonexistent/libnvrtc.so.13"})[1].state.find("cuDeviceGetCount failed") != std::string::npos);
+  CHECK(device::find_cuda({.nvrtc = "/nonexistent/libnvrtc.so.13"})[1].state.find("cuDeviceGetCount failed") !=
+        std::string::npos);
 }

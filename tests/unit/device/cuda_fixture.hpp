@@ -26,7 +26,9 @@ inline std::string beside_executable(const std::string& name) {
 /// Sets or unsets a variable and puts it back.
 class VariableScope {
  public:
-  VariableScope(const char* name, const std::optional<std::string>& value) : name_(name), previous_(environment(name)) { apply(value); }
+  VariableScope(const char* name, const std::optional<std::string>& value) : name_(name), previous_(environment(name)) {
+    apply(value);
+  }
   ~VariableScope() { apply(previous_); }
   VariableScope(const VariableScope&) = delete;
   VariableScope& operator=(const VariableScope&) = delete;

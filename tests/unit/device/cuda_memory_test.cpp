@@ -129,7 +129,9 @@ TEST_CASE("memory used on a captured or refused stream is kept until the device 
   CHECK(driver->live("memory") == 0);
 }
 
-TEST_CASE("memory used on the legacy stream while that is barred by a capture is freed once the capture and the work have ended") {
+TEST_CASE(
+    "memory used on the legacy stream while that is barred by a capture is freed once the capture and the work have "
+    "ended") {
   FakeDriver driver;
   const auto device = device::open_cuda(0, {});
   const auto captured = driver->user_stream("captured");

@@ -40,7 +40,9 @@ TEST_CASE("places are tried in the order: CUDA_HOME, CUDA_PATH, toolkits, site-p
   const VariableScope environment("VIRTUAL_ENV", "/opt/venv");
   const auto places = device::cuda::nvrtc_places(std::nullopt);
   const auto position = [&](const std::string& part) {
-    return std::find_if(places.begin(), places.end(), [&](const auto& place) { return contains(place.pattern, part); }) - places.begin();
+    return std::find_if(places.begin(), places.end(),
+                        [&](const auto& place) { return contains(place.pattern, part); }) -
+           places.begin();
   };
   CHECK(position("/opt/first/lib64/libnvrtc.so*") == 0);
   CHECK(position("/opt/first/") < position("/opt/second/"));
@@ -67,7 +69,8 @@ TEST_CASE("the newest of several files comes first, links count once and only li
   folder.write("libnvrtc-builtins.so.13.0", "not a library");
   folder.write("libnvrtc.alt.so.13", "not a library");
   fs::create_symlink(newest, folder.path() / "libnvrtc.so");
-  const auto files = device::cuda::matching_files(device::cuda::literal_pattern(folder.path().string()) + "/libnvrtc.so*");
+  const auto files =
+      device::cuda::matching_files(device::cuda::literal_pattern(folder.path().string()) + "/libnvrtc.so*");
   REQUIRE(files.size() == 2);
   CHECK(files[0] == newest);
   CHECK(files[1] == older);
@@ -101,7 +104,8 @@ TEST_CASE("an NVRTC that is too old or lacks its builtins is not used, and the e
   CHECK(old.code == ErrorCode::no_compiler);
   CHECK(old.says("version 11.8 is too old"));
   nvrtc->reset();
-  nvrtc->end_compiles(0, NvrtcResult::builtin_operation_failure, "nvrtc: error: failed to open libnvrtc-builtins.so.12.1");
+  nvrtc->end_compiles(0, NvrtcResult::builtin_operation_failure,
+                      "nvrtc: error: failed to open libnvrtc-builtins.so.12.1");
   const Caught builtins = caught([&] { device::open_nvrtc(nvrtc.path); });
   CHECK(builtins.code == ErrorCode::no_compiler);
   CHECK(builtins.says("failed to open libnvrtc-builtins.so.12.1"));
@@ -113,7 +117,8 @@ TEST_CASE("an NVRTC that is too old or lacks its builtins is not used, and the e
 TEST_CASE("builtins that go missing later are no_compiler naming the library") {
   const FakeNvrtc nvrtc;
   const auto compiler = device::open_nvrtc(nvrtc.path);
-  nvrtc->end_compiles(0, NvrtcResult::builtin_operation_failure, "nvrtc: error: failed to open libnvrtc-builtins.so.12.1");
+  nvrtc->end_compiles(0, NvrtcResult::builtin_operation_failure,
+                      "nvrtc: error: failed to open libnvrtc-builtins.so.12.1");
   const Caught error = caught([&] { compiler->compile(any_source("sm_90")); });
   CHECK(error.code == ErrorCode::no_compiler);
   CHECK(error.says(nvrtc.path));
@@ -127,7 +132,8 @@ TEST_CASE("options that an NVRTC does not know are left out, the others stay") {
   const device::Image image = device::open_nvrtc(nvrtc.path)->compile(any_source("sm_90"));
   CHECK(image.symbol == "lowered");
   CHECK(image.binary ==
-        "--std=c++20\n-default-device\n-arch=sm_90\n--modify-stack-limit=false\n--minimal\n--frandom-seed=vostok\n--ptxas-options=-v\n");
+        "--std=c++20\n-default-device\n-arch=sm_90\n--modify-stack-limit=false\n--minimal\n--frandom-seed=vostok\n--"
+        "ptxas-options=-v\n");
   nvrtc->refuse_option("--std=c++20");
   CHECK(caught([&] { device::open_nvrtc(nvrtc.path); }).code == ErrorCode::no_compiler);
 }
@@ -161,7 +167,8 @@ TEST_CASE("a log's resources add up over functions and its performance warnings 
       "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to a call\n"
       "ptxas info    : Function properties for kernel\n"
       "    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
-      "ptxas info    : Used 40 registers, used 1 barriers, 16 bytes cumulative stack size, 1024 bytes smem, 400 bytes cmem[0]\n"
+      "ptxas info    : Used 40 registers, used 1 barriers, 16 bytes cumulative stack size, 1024 bytes smem, 400 bytes "
+      "cmem[0]\n"
       "ptxas info    : Function properties for helper\n"
       "    32 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n"
       "tiny.cu(3): warning: variable was declared but never referenced\n",

@@ -29,7 +29,8 @@ template <int count> struct Fixed { static constexpr int value = count; };
 device::Source source_of(const std::string& body, const std::string& architecture = "sm_80") {
   device::Source source;
   source.family = "tiny";
-  source.text = "#include \"abi/fixed_count.h\"\ntemplate <class F> __global__ void tiny(float* out) {\n" + body + "\n}\n";
+  source.text =
+      "#include \"abi/fixed_count.h\"\ntemplate <class F> __global__ void tiny(float* out) {\n" + body + "\n}\n";
   source.expression = "tiny<Fixed<8>>";
   source.headers = {{.name = "abi/fixed_count.h", .text = header_text}};
   source.architecture = architecture;
@@ -71,7 +72,8 @@ TEST_CASE("NVRTC compiles a kernel for every architecture it knows to a cubin wi
 TEST_CASE("an architecture with a suffix compiles as itself") {
   const auto nvrtc = real_nvrtc();
   if (!nvrtc) return;
-  const device::Image image = nvrtc->compile(source_of("  asm volatile(\"setmaxnreg.inc.sync.aligned.u32 64;\");\n" + scale, "sm_90a"));
+  const device::Image image =
+      nvrtc->compile(source_of("  asm volatile(\"setmaxnreg.inc.sync.aligned.u32 64;\");\n" + scale, "sm_90a"));
   CHECK(image.binary.substr(1, 3) == "ELF");
 }
 
@@ -95,7 +97,8 @@ TEST_CASE("the same source gives the same machine code") {
 TEST_CASE("internal names give code no other bytes a second later") {
   if (!real_nvrtc()) return;
   const auto known = device::cuda::open_nvrtc_library(std::nullopt)->process_options();
-  if (std::none_of(known.begin(), known.end(), [](const std::string& option) { return option.starts_with("--frandom-seed="); })) {
+  if (std::none_of(known.begin(), known.end(),
+                   [](const std::string& option) { return option.starts_with("--frandom-seed="); })) {
     MESSAGE("skipped: this NVRTC takes no seed");
     return;
   }
@@ -122,7 +125,8 @@ TEST_CASE("an error in a header names the header, and an unknown expression is a
   const auto nvrtc = real_nvrtc();
   if (!nvrtc) return;
   device::Source source = source_of(scale);
-  source.headers = {{.name = "abi/fixed_count.h", .text = "template <int count> struct Fixed { static constexpr int valu = count; "}};
+  source.headers = {
+      {.name = "abi/fixed_count.h", .text = "template <int count> struct Fixed { static constexpr int valu = count; "}};
   CHECK(caught([&] { nvrtc->compile(source); }).says("abi/fixed_count.h"));
   source = source_of(scale);
   source.expression = "tiny<Fixed<8>, 3>";
@@ -144,15 +148,17 @@ TEST_CASE("registers, spills, stack and static shared memory are read from the c
   CHECK(tight.registers <= 32);
   CHECK(tight.spill_bytes > 0);
   CHECK(tight.stack_bytes > 0);
-  const device::Image shared = nvrtc->compile(
-      source_of("  __shared__ float tile[96];\n  tile[threadIdx.x] = out[0];\n  __syncthreads();\n  out[1] = tile[95 - threadIdx.x];"));
+  const device::Image shared =
+      nvrtc->compile(source_of("  __shared__ float tile[96];\n  tile[threadIdx.x] = out[0];\n  __syncthreads();\n  "
+                               "out[1] = tile[95 - threadIdx.x];"));
   CHECK(shared.static_shared_bytes == 96 * 4);
 }
 
 TEST_CASE("what ptxas says about instructions that it ignores or serialises is a warning of the image") {
   const auto nvrtc = real_nvrtc();
   if (!nvrtc) return;
-  const device::Image image = nvrtc->compile(source_of("  asm volatile(\"setmaxnreg.inc.sync.aligned.u32 64;\");\n" + scale, "sm_90a"));
+  const device::Image image =
+      nvrtc->compile(source_of("  asm volatile(\"setmaxnreg.inc.sync.aligned.u32 64;\");\n" + scale, "sm_90a"));
   REQUIRE(image.warnings.size() == 1);
   CAPTURE(image.warnings.front());
   CHECK(image.warnings.front().find("setmaxnreg") != std::string::npos);
@@ -190,7 +196,9 @@ TEST_CASE("NVRTC is used by absolute path together with the builtins beside it")
   if (!real_nvrtc()) return;
   const auto search = device::cuda::NvrtcSearch::run(device::cuda::nvrtc_places(std::nullopt));
   REQUIRE(search.nvrtc);
-  const auto is_builtins = [](const device::Finding& finding) { return finding.what == "nvrtc builtins" && finding.used; };
+  const auto is_builtins = [](const device::Finding& finding) {
+    return finding.what == "nvrtc builtins" && finding.used;
+  };
   const auto builtins = std::find_if(search.findings.begin(), search.findings.end(), is_builtins);
   REQUIRE(builtins != search.findings.end());
   CHECK(std::filesystem::path(builtins->where).is_absolute());
@@ -202,8 +210,11 @@ TEST_CASE("NVRTC is used by absolute path together with the builtins beside it")
 
 TEST_CASE("a bad explicit path is no_compiler naming it, and nothing else is tried") {
   for (const bool by_variable : {false, true}) {
-    const VariableScope variable("VOSTOK_NVRTC", by_variable ? std::optional<std::string>("/nonexistent/nvrtc") : std::nullopt);
-    const Caught error = caught([&] { device::open_nvrtc(by_variable ? std::nullopt : std::optional<std::filesystem::path>("/nonexistent/nvrtc")); });
+    const VariableScope variable("VOSTOK_NVRTC",
+                                 by_variable ? std::optional<std::string>("/nonexistent/nvrtc") : std::nullopt);
+    const Caught error = caught([&] {
+      device::open_nvrtc(by_variable ? std::nullopt : std::optional<std::filesystem::path>("/nonexistent/nvrtc"));
+    });
     CHECK(error.code == ErrorCode::no_compiler);
     CHECK(error.says("/nonexistent/nvrtc: not there"));
   }

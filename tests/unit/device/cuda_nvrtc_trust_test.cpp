@@ -48,7 +48,8 @@ struct Scratch {
     fs::copy_file(beside_executable("fake_nvrtc.so"), root / lib / "libnvrtc.so.12");
     fs::copy_file(beside_executable("fake_cuda.so"), root / lib / "libnvrtc-builtins.so.12.1");
     for (fs::path path = root / lib; path != root; path = path.parent_path()) REQUIRE(chmod(path.c_str(), 0755) == 0);
-    for (const char* name : {"libnvrtc.so.12", "libnvrtc-builtins.so.12.1"}) REQUIRE(chmod((root / lib / name).c_str(), 0644) == 0);
+    for (const char* name : {"libnvrtc.so.12", "libnvrtc-builtins.so.12.1"})
+      REQUIRE(chmod((root / lib / name).c_str(), 0644) == 0);
     return root / lib / "libnvrtc.so.12";
   }
   /// What the search finds in a virtual environment; other places are left out, whatever this machine has there.
@@ -96,7 +97,9 @@ void check_used(const NvrtcSearch& search, const fs::path& library) {
 
 }  // namespace
 
-TEST_CASE("NVRTC of a virtual environment that a group can write is refused with the reason, unless the group is the user's own") {
+TEST_CASE(
+    "NVRTC of a virtual environment that a group can write is refused with the reason, unless the group is the user's "
+    "own") {
   const Scratch scratch;
   const fs::path library = scratch.library(fs::path("venv") / wheel);
   const fs::path environment = scratch.root / "venv";
@@ -128,7 +131,8 @@ TEST_CASE("NVRTC of an environment that anyone can write is refused, at each fol
   check_used(scratch.in_environment(scratch.root / "venv"), library);
 }
 
-TEST_CASE("NVRTC below a sticky folder is loaded where the user made it, and not where another user did or can add to it") {
+TEST_CASE(
+    "NVRTC below a sticky folder is loaded where the user made it, and not where another user did or can add to it") {
   const Scratch scratch;
   const fs::path library = scratch.library(fs::path("sticky/venv") / wheel);
   const fs::path environment = scratch.root / "sticky/venv";
@@ -168,7 +172,8 @@ TEST_CASE("a link that another user exchanges while NVRTC is searched never gets
   const fs::path link = sticky / "venv";
   const pid_t attacker = flushed_fork();
   if (attacker == 0) {
-    if (setgroups(0, nullptr) != 0 || setresgid(second_user, second_user, second_user) != 0 || setresuid(second_user, second_user, second_user) != 0)
+    if (setgroups(0, nullptr) != 0 || setresgid(second_user, second_user, second_user) != 0 ||
+        setresuid(second_user, second_user, second_user) != 0)
       _exit(1);
     const std::string fresh = link.string() + ".new";
     const std::string targets[] = {(scratch.root / "good").string(), (scratch.root / "evil").string()};
@@ -232,7 +237,9 @@ TEST_CASE("with privileges raised no variable names a place of NVRTC") {
   CHECK(std::count_if(usual.begin(), usual.end(), names_user) == 9);
 }
 
-TEST_CASE("an NVRTC in .wheels of the current folder or above the executable is neither looked for nor loaded, nor by the doctor") {
+TEST_CASE(
+    "an NVRTC in .wheels of the current folder or above the executable is neither looked for nor loaded, nor by the "
+    "doctor") {
   const Scratch scratch;
   const fs::path library = scratch.library(".wheels/nvidia/cu12/lib");
   const ChildOutcome outcome = in_child([&] {
@@ -240,7 +247,9 @@ TEST_CASE("an NVRTC in .wheels of the current folder or above the executable is 
     if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) throw std::runtime_error(unavailable);
     if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) throw std::runtime_error(unavailable);
     if (mount("none", "/usr/local", "tmpfs", 0, nullptr) != 0) throw std::runtime_error(unavailable);
-    for (const char* name : {"VOSTOK_NVRTC", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH"}) unsetenv(name);
+    for (const char* name :
+         {"VOSTOK_NVRTC", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH"})
+      unsetenv(name);
     fs::current_path(scratch.root);
     for (const device::Finding& finding : device::find_cuda({}))
       if (contains(finding.where, ".wheels")) throw std::runtime_error("looked at " + finding.where);

@@ -11,7 +11,11 @@ namespace {
 
 /// 40 columns, 96 apart, of 500 lines, in a batch of 3.
 TensorMap some_map(const void* address) {
-  return {.boxes = {.address = address, .sizes = {40, 500, 3}, .stride_bytes = {192, 96000}, .box = {64, 64}, .element = Dtype::bf16}};
+  return {.boxes = {.address = address,
+                    .sizes = {40, 500, 3},
+                    .stride_bytes = {192, 96000},
+                    .box = {64, 64},
+                    .element = Dtype::bf16}};
 }
 
 alignas(16) char memory[32];
@@ -67,7 +71,8 @@ TEST_CASE("a map that the driver refuses is an error that names what was asked f
   map.boxes.stride_bytes[0] = 200;
   const Caught error = caught([&] { device->make_map(map); });
   CHECK(error.code == ErrorCode::device_failure);
-  for (const char* part : {"40 x 500 x 3", "200 bytes", "96000", "64 x 64", "cuTensorMapEncodeTiled"}) CHECK_MESSAGE(error.says(part), error.message);
+  for (const char* part : {"40 x 500 x 3", "200 bytes", "96000", "64 x 64", "cuTensorMapEncodeTiled"})
+    CHECK_MESSAGE(error.says(part), error.message);
 }
 
 TEST_CASE("a driver older than CUDA 12 and a GPU older than sm_90 have no tensor maps") {

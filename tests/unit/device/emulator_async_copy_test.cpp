@@ -29,9 +29,11 @@ TEST_CASE("a pipeline of asynchronous copies is right in every order") {
                          "  for (int tile = 0; tile < 10; ++tile) {\n"
                          "    vostok::wait_async<1>();\n"
                          "    __syncthreads();\n"
-                         "    if (tile + 2 < 10) vostok::copy_async<16>(&shared.stages[(tile + 2) % 3][4 * i], args.in + 128 * (tile + 2) + 4 * i);\n"
+                         "    if (tile + 2 < 10) vostok::copy_async<16>(&shared.stages[(tile + 2) % 3][4 * i], args.in "
+                         "+ 128 * (tile + 2) + 4 * i);\n"
                          "    vostok::commit_async();\n"
-                         "    for (int j = 0; j < 4; ++j) sum += shared.stages[tile % 3][(4 * i + 5 * j + 64) % 128] * (tile + 1);\n"
+                         "    for (int j = 0; j < 4; ++j) sum += shared.stages[tile % 3][(4 * i + 5 * j + 64) % 128] * "
+                         "(tile + 1);\n"
                          "  }\n"
                          "  args.out[i] = sum;\n"
                          "}\n",

@@ -42,7 +42,8 @@ TEST_CASE("atomics of every kind and type are right over all blocks in every ord
     CHECK(ints == std::vector<int>{523776, 0, 1023, 523776, 1023, -523776});
     CHECK(unsigneds == std::vector<unsigned>{523776, 0, 1023, 523776, 1023, 0U - 523776});
     const unsigned long long unit = 1ULL << 32;
-    CHECK(longs == std::vector<unsigned long long>{523776 * unit, 0, 1023 * unit, 523776 * unit, 1023 * unit, 0 - 523776 * unit});
+    CHECK(longs == std::vector<unsigned long long>{523776 * unit, 0, 1023 * unit, 523776 * unit, 1023 * unit,
+                                                   0 - 523776 * unit});
     CHECK(floats == std::vector<float>{1024, 2, 1});
   }
 }

@@ -40,8 +40,8 @@ TEST_CASE("a tree reduction in shared memory is right in every order") {
     std::vector<int> out(9, -1);
     bench.launch({9}, {256}, Args{in.data(), out.data()});
     for (std::size_t block = 0; block < out.size(); ++block)
-      CHECK(out[block] ==
-            std::accumulate(in.begin() + static_cast<std::ptrdiff_t>(256 * block), in.begin() + static_cast<std::ptrdiff_t>(256 * block + 256), 0));
+      CHECK(out[block] == std::accumulate(in.begin() + static_cast<std::ptrdiff_t>(256 * block),
+                                          in.begin() + static_cast<std::ptrdiff_t>(256 * block + 256), 0));
   }
 }
 
@@ -64,7 +64,8 @@ TEST_CASE("barriers count, join and meet the predicates of all threads in every 
     std::vector<int> out(600, -1);
     bench.launch({}, {100}, Args{in.data(), out.data()});
     for (std::size_t thread = 0; thread < 100; ++thread) {
-      const std::vector<int> got(out.begin() + static_cast<std::ptrdiff_t>(6 * thread), out.begin() + static_cast<std::ptrdiff_t>(6 * thread + 6));
+      const std::vector<int> got(out.begin() + static_cast<std::ptrdiff_t>(6 * thread),
+                                 out.begin() + static_cast<std::ptrdiff_t>(6 * thread + 6));
       CHECK(got == std::vector<int>{34, 1, 0, 0, 1, 1});
     }
   }
@@ -72,17 +73,19 @@ TEST_CASE("barriers count, join and meet the predicates of all threads in every 
 
 TEST_CASE("the order of threads is the one asked for and changes at every barrier") {
   const auto turns = [](Order order) {
-    Bench bench({.text = std::string(args_text) + "__global__ void kernel(const __grid_constant__ Args args) {\n"
-                                                  "  for (int round = 0; round < 3; ++round) {\n"
-                                                  "    args.out[64 * round + atomicAdd(args.out + 192 + round, 1)] = threadIdx.x;\n"
-                                                  "    __syncthreads();\n"
-                                                  "  }\n"
-                                                  "}\n"},
+    Bench bench({.text = std::string(args_text) +
+                         "__global__ void kernel(const __grid_constant__ Args args) {\n"
+                         "  for (int round = 0; round < 3; ++round) {\n"
+                         "    args.out[64 * round + atomicAdd(args.out + 192 + round, 1)] = threadIdx.x;\n"
+                         "    __syncthreads();\n"
+                         "  }\n"
+                         "}\n"},
                 {.order = order});
     std::vector<int> out(195, 0);
     bench.launch({}, {64}, Args{nullptr, out.data()});
     std::vector<std::vector<int>> rounds;
-    for (std::ptrdiff_t round = 0; round < 3; ++round) rounds.emplace_back(out.begin() + 64 * round, out.begin() + 64 * round + 64);
+    for (std::ptrdiff_t round = 0; round < 3; ++round)
+      rounds.emplace_back(out.begin() + 64 * round, out.begin() + 64 * round + 64);
     return rounds;
   };
   std::vector<int> ascending(64);

@@ -26,7 +26,10 @@ namespace {
 /// Sets a variable (nothing: removes it) while it lives.
 class ScopedVariable {
  public:
-  ScopedVariable(const char* name, const std::optional<std::string>& value) : name_(name), before_(vostok::environment(name)) { set(value); }
+  ScopedVariable(const char* name, const std::optional<std::string>& value)
+      : name_(name), before_(vostok::environment(name)) {
+    set(value);
+  }
   ~ScopedVariable() { set(before_); }
   ScopedVariable(const ScopedVariable&) = delete;
   ScopedVariable& operator=(const ScopedVariable&) = delete;
@@ -61,8 +64,8 @@ std::string compile_error(const Source& source) {
 }  // namespace
 
 TEST_CASE("a kernel that does not compile is compile_failed with the expression and the errors") {
-  const std::string text =
-      compile_error(source_of("struct Args { int x; };\n__global__ void kernel(const __grid_constant__ Args args) {\n  args.y;\n}\n"));
+  const std::string text = compile_error(source_of(
+      "struct Args { int x; };\n__global__ void kernel(const __grid_constant__ Args args) {\n  args.y;\n}\n"));
   CHECK(contains(text, "cannot compile kernel: "));
   CHECK(contains(text, "test.h:3:"));
   CHECK(contains(text, "no member named"));
@@ -70,7 +73,8 @@ TEST_CASE("a kernel that does not compile is compile_failed with the expression 
 
 TEST_CASE("a misspelt field of a config and a broken rule are compile errors that say so") {
   const std::string text =
-      "struct Config { int rows = 1; };\ntemplate <Config config> struct Fixed { static_assert(config.rows < 9, \"rows: at most 8\"); };\nstruct "
+      "struct Config { int rows = 1; };\ntemplate <Config config> struct Fixed { static_assert(config.rows < 9, "
+      "\"rows: at most 8\"); };\nstruct "
       "Args { int x; };\n"
       "template <class F> __global__ void kernel(const __grid_constant__ Args) { F f; }\n";
   CHECK(contains(compile_error(source_of(text, "kernel<Fixed<Config{.rowz = 1}>>")), "rowz"));
@@ -79,8 +83,10 @@ TEST_CASE("a misspelt field of a config and a broken rule are compile errors tha
 }
 
 TEST_CASE("headers are joined in order, and messages name them") {
-  Source source = source_of("#include \"b.h\"\nstruct Args { int x; };\n__global__ void kernel(const __grid_constant__ Args) { b(); }\n");
-  source.headers = {{"a.h", "#pragma once\nint a() { return 1; }\n"}, {"b.h", "#pragma once\n#include \"a.h\"\nint b() { return a(); }"}};
+  Source source = source_of(
+      "#include \"b.h\"\nstruct Args { int x; };\n__global__ void kernel(const __grid_constant__ Args) { b(); }\n");
+  source.headers = {{"a.h", "#pragma once\nint a() { return 1; }\n"},
+                    {"b.h", "#pragma once\n#include \"a.h\"\nint b() { return a(); }"}};
   CHECK(compile_error(source).empty());
   source.headers[1].text = "#pragma once\n#include \"a.h\"\nint b() { return c(); }";
   CHECK(contains(compile_error(source), "b.h:3:"));
@@ -117,10 +123,13 @@ TEST_CASE("no temporary folder is needed to compile, load and run") {
     if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) throw std::runtime_error(unavailable);
     if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) throw std::runtime_error(unavailable);
     for (const char* folder : {"/tmp", "/var/tmp", "/dev/shm"})
-      if (std::filesystem::exists(folder) && mount("none", folder, "tmpfs", MS_RDONLY, nullptr) != 0) throw std::runtime_error(unavailable);
+      if (std::filesystem::exists(folder) && mount("none", folder, "tmpfs", MS_RDONLY, nullptr) != 0)
+        throw std::runtime_error(unavailable);
     const ScopedVariable variable("TMPDIR", "/nonexistent/folder");
     std::filesystem::current_path("/proc");
-    Bench bench({.text = "struct Args { int* x; };\n__global__ void kernel(const __grid_constant__ Args args) { *args.x = 3; }\n"});
+    Bench bench(
+        {.text =
+             "struct Args { int* x; };\n__global__ void kernel(const __grid_constant__ Args args) { *args.x = 3; }\n"});
     struct Args {
       int* x;
     };
@@ -142,7 +151,9 @@ TEST_CASE("the compiler's identity names its version, sanitizer and shim, and is
   CHECK(compiler->identity_in_key());
   CHECK(contains(compiler->identity(), "-O2"));
   CHECK(contains(compiler->identity(), ", shim "));
-  const char* const name = has_address_sanitizer ? "sanitizer address" : has_thread_sanitizer ? "sanitizer thread" : "sanitizer none";
+  const char* const name = has_address_sanitizer  ? "sanitizer address"
+                           : has_thread_sanitizer ? "sanitizer thread"
+                                                  : "sanitizer none";
   CHECK(contains(compiler->identity(), name));
   for (const std::string& option : compiler->options()) CHECK_FALSE(contains(option, "/"));
 }
@@ -157,10 +168,12 @@ TEST_CASE("several threads compile, load and launch at once") {
   for (int i = 0; i < 6; ++i)
     threads.emplace_back([&, i] {
       const std::string text =
-          "struct Args { int* x; };\n__global__ void kernel(const __grid_constant__ Args args) { atomicAdd(args.x, " + std::to_string(i) + "); }\n";
+          "struct Args { int* x; };\n__global__ void kernel(const __grid_constant__ Args args) { atomicAdd(args.x, " +
+          std::to_string(i) + "); }\n";
       const auto kernel = device->load(device->compiler().compile(source_of(text)), 0);
       const Args args{&results[static_cast<std::size_t>(i)]};
-      for (int repeat = 0; repeat < 5; ++repeat) device->launch(nullptr, *kernel, {.grid = {4}, .block = {32}}, &args, sizeof args);
+      for (int repeat = 0; repeat < 5; ++repeat)
+        device->launch(nullptr, *kernel, {.grid = {4}, .block = {32}}, &args, sizeof args);
     });
   for (std::thread& thread : threads) thread.join();
   CHECK(results == std::vector<int>{0, 640, 1280, 1920, 2560, 3200});

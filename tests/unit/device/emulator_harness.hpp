@@ -60,7 +60,11 @@ struct TestKernel {
 inline vostok::device::Image compile(const vostok::device::Compiler& compiler, const TestKernel& kernel) {
   std::vector<std::string> texts;
   for (const std::string& name : kernel.templates) texts.push_back(read_template(name));
-  vostok::device::Source source{.family = "test.h", .text = kernel.text, .expression = kernel.expression, .headers = {}, .architecture = "emulator"};
+  vostok::device::Source source{.family = "test.h",
+                                .text = kernel.text,
+                                .expression = kernel.expression,
+                                .headers = {},
+                                .architecture = "emulator"};
   for (std::size_t i = 0; i < texts.size(); ++i) source.headers.push_back({kernel.templates[i], texts[i]});
   return compiler.compile(source);
 }
@@ -73,15 +77,19 @@ class Bench {
     kernel_ = device_->load(compile(device_->compiler(), kernel), shared_bytes_);
   }
   /// A kernel compiled before.
-  Bench(const vostok::device::Image& image, std::int64_t shared_bytes, const vostok::device::emulator::Settings& settings)
-      : device_(vostok::device::emulator::open_emulator({}, settings)), kernel_(device_->load(image, shared_bytes)), shared_bytes_(shared_bytes) {}
+  Bench(const vostok::device::Image& image, std::int64_t shared_bytes,
+        const vostok::device::emulator::Settings& settings)
+      : device_(vostok::device::emulator::open_emulator({}, settings)),
+        kernel_(device_->load(image, shared_bytes)),
+        shared_bytes_(shared_bytes) {}
 
   vostok::device::Device& device() { return *device_; }
   const vostok::device::Kernel& kernel() const { return *kernel_; }
 
   template <class Args>
   void launch(vostok::device::Dim3 grid, vostok::device::Dim3 block, const Args& args) {
-    device_->launch(nullptr, *kernel_, {.grid = grid, .block = block, .shared_bytes = shared_bytes_}, &args, sizeof args);
+    device_->launch(nullptr, *kernel_, {.grid = grid, .block = block, .shared_bytes = shared_bytes_}, &args,
+                    sizeof args);
   }
 
   /// The device_failure that a launch of one block ends with; empty where it succeeds.

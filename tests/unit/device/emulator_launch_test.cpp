@@ -40,11 +40,13 @@ namespace {
 struct CountArgs {
   int* count;
 };
-const TestKernel count_kernel = {
-    .text = "struct Args { int* count; };\n__global__ void kernel(const __grid_constant__ Args args) { atomicAdd(args.count, 1); }\n"};
+const TestKernel count_kernel = {.text =
+                                     "struct Args { int* count; };\n__global__ void kernel(const __grid_constant__ "
+                                     "Args args) { atomicAdd(args.count, 1); }\n"};
 
 /// The device_failure of a launch of this shape.
-std::string refusal(Bench& bench, const vostok::device::LaunchShape& shape, std::size_t argument_bytes = sizeof(CountArgs)) {
+std::string refusal(Bench& bench, const vostok::device::LaunchShape& shape,
+                    std::size_t argument_bytes = sizeof(CountArgs)) {
   int count = 0;
   const CountArgs args{&count};
   try {
@@ -65,7 +67,8 @@ TEST_CASE("a launch that no GPU would take is refused with its values") {
   CHECK(contains(refusal(bench, {.grid = {1}, .block = {0}}), "a block of 0 threads"));
   CHECK(contains(refusal(bench, {.grid = {0}, .block = {32}}), "a grid of 0 x 1 x 1 blocks"));
   CHECK(contains(refusal(bench, {.grid = {1, 65536}, .block = {32}}), "a grid of 1 x 65536 x 1 blocks"));
-  CHECK(contains(refusal(bench, {.grid = {1}, .block = {32}, .shared_bytes = 49153}), "49153 bytes of shared memory, it was loaded for 49152"));
+  CHECK(contains(refusal(bench, {.grid = {1}, .block = {32}, .shared_bytes = 49153}),
+                 "49153 bytes of shared memory, it was loaded for 49152"));
   CHECK(contains(refusal(bench, {.grid = {1}, .block = {32}}, 4), "4 bytes of arguments given, its parameter has 8"));
   CHECK(refusal(bench, {.grid = {1}, .block = {1024}, .shared_bytes = 49152}).empty());
 }
@@ -77,8 +80,8 @@ TEST_CASE("a launch of clusters is refused: the emulator runs blocks one by one"
 
 TEST_CASE("a kernel that needs more shared memory than a block has cannot be loaded") {
   Bench bench(count_kernel);
-  const auto image =
-      bench.device().compiler().compile({.family = "count", .text = count_kernel.text, .expression = "kernel", .headers = {}, .architecture = {}});
+  const auto image = bench.device().compiler().compile(
+      {.family = "count", .text = count_kernel.text, .expression = "kernel", .headers = {}, .architecture = {}});
   CHECK_NOTHROW(bench.device().load(image, bench.device().max_shared_bytes()));
   CHECK_THROWS_AS(bench.device().load(image, bench.device().max_shared_bytes() + 1), vostok::Error);
 }
@@ -127,7 +130,8 @@ TEST_CASE("how far a launch has come is told while it runs") {
     int* go;
   };
   Bench bench({.text = "struct Args { int* go; };\n"
-                       "__global__ void kernel(const __grid_constant__ Args args) { while (__atomic_load_n(args.go, __ATOMIC_ACQUIRE) == 0) {} }\n"});
+                       "__global__ void kernel(const __grid_constant__ Args args) { while (__atomic_load_n(args.go, "
+                       "__ATOMIC_ACQUIRE) == 0) {} }\n"});
   const auto before = bench.device().progress();
   REQUIRE(before);
   CHECK(before->ended == 0);

@@ -14,8 +14,8 @@ struct Args {
   unsigned* out;
 };
 
-/// Every lane's words of `count` matrices, whose rows of 8 elements lie one behind the other in `in`; the kernel reverses the
-/// order of rows in shared memory, so that addresses matter.
+/// Every lane's words of `count` matrices, whose rows of 8 elements lie one behind the other in `in`; the kernel
+/// reverses the order of rows in shared memory, so that addresses matter.
 Bench make_bench(bool transposed, int count, Order order) {
   const std::string words = std::to_string(count);
   return Bench({.text = "struct Args { const unsigned short* in; unsigned* out; };\n"

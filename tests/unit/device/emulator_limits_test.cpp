@@ -38,8 +38,8 @@ struct Args {
 };
 
 TestKernel adding(int number) {
-  return {.text =
-              "struct Args { int* x; };\n__global__ void kernel(const __grid_constant__ Args args) { *args.x += " + std::to_string(number) + "; }\n"};
+  return {.text = "struct Args { int* x; };\n__global__ void kernel(const __grid_constant__ Args args) { *args.x += " +
+                  std::to_string(number) + "; }\n"};
 }
 
 int run(vostok::device::Device& device, const Kernel& kernel) {
@@ -73,7 +73,8 @@ void take_descriptors(int spare) {
 
 /// A compiler that answers questions as c++ does, but does `instead` of what `when` matches of its arguments.
 std::string script(const TemporaryFolder& folder, const std::string& when, const std::string& instead) {
-  const auto path = folder.write("compiler", "#!/bin/sh\ncase \"$*\" in " + when + ") " + instead + ";; esac\nexec c++ \"$@\"\n");
+  const auto path =
+      folder.write("compiler", "#!/bin/sh\ncase \"$*\" in " + when + ") " + instead + ";; esac\nexec c++ \"$@\"\n");
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   return path.string();
 }
@@ -100,7 +101,8 @@ TEST_CASE("with 64 descriptors kernels compile, load and run, and more of them t
     std::vector<std::shared_ptr<const Kernel>> kernels;
     for (int i = 0; i < 2 * static_cast<int>(few); ++i) kernels.push_back(device->load(i % 2 == 0 ? first : second, 0));
     for (int i = 0; i < 2 * static_cast<int>(few); ++i)
-      require(run(*device, *kernels[static_cast<std::size_t>(i)]) == 1 + i % 2, "kernel " + std::to_string(i) + " is another");
+      require(run(*device, *kernels[static_cast<std::size_t>(i)]) == 1 + i % 2,
+              "kernel " + std::to_string(i) + " is another");
   });
 }
 
@@ -124,7 +126,9 @@ TEST_CASE("however few descriptors are left, a kernel compiles and runs or the e
     device->compiler();
     take_descriptors(0);
     const Caught none = caught([&] { compile(device->compiler(), adding(1)); });
-    require(none.code == ErrorCode::io_failure && none.says("Too many open files; this process may have 64 (ulimit -n)"), none.message);
+    require(
+        none.code == ErrorCode::io_failure && none.says("Too many open files; this process may have 64 (ulimit -n)"),
+        none.message);
   });
   int worked = 0;
   for (int spare = 1; spare <= 8; ++spare) {

@@ -36,7 +36,8 @@ TEST_CASE("device memory is aligned and knows its own pointers") {
 
 TEST_CASE("more device memory than the host has is out_of_memory, and the device stays usable") {
   const auto device = open_emulator({}, {});
-  for (const std::int64_t bytes : {device->info().memory_bytes + 1, std::int64_t{1} << 50, std::numeric_limits<std::int64_t>::max()}) {
+  for (const std::int64_t bytes :
+       {device->info().memory_bytes + 1, std::int64_t{1} << 50, std::numeric_limits<std::int64_t>::max()}) {
     try {
       device->allocate(bytes);
       FAIL("allocated " << bytes);
@@ -86,7 +87,9 @@ TEST_CASE("a user's allocator serves every allocation of the device") {
   CHECK(allocator->live == 0);
 }
 
-TEST_CASE("memory of the user's allocator that is not aligned to 256 bytes goes back, and the error names address and bytes") {
+TEST_CASE(
+    "memory of the user's allocator that is not aligned to 256 bytes goes back, and the error names address and "
+    "bytes") {
   struct Shifting final : vostok::Allocator {
     void* allocate(std::int64_t) override {
       ++live;

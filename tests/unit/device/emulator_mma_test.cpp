@@ -19,7 +19,8 @@ struct Args {
   float* d;
 };
 
-/// D = A B + C by mma.sync for A [16, depth] row-major and B [depth, 8] row-major, fragments filled as the PTX ISA draws them.
+/// D = A B + C by mma.sync for A [16, depth] row-major and B [depth, 8] row-major, fragments filled as the PTX ISA
+/// draws them.
 Bench make_bench(const std::string& type, Order order) {
   const bool wide = type == "tf32";
   const std::string pack = wide ? "__device__ unsigned pack(const float* x, int) { return __float_as_uint(x[0]); }\n"
@@ -38,7 +39,8 @@ Bench make_bench(const std::string& type, Order order) {
                         ";\n"
                         "  const float* a = args.a + group * depth + k;\n"
                         "  const float* b = args.b + k * 8 + group;\n"
-                        "  unsigned as[4] = {pack(a, 1), pack(a + 8 * depth, 1), pack(a + depth / 2, 1), pack(a + 8 * depth + depth / 2, 1)};\n"
+                        "  unsigned as[4] = {pack(a, 1), pack(a + 8 * depth, 1), pack(a + depth / 2, 1), pack(a + 8 * "
+                        "depth + depth / 2, 1)};\n"
                         "  unsigned bs[2] = {pack(b, 8), pack(b + depth / 2 * 8, 8)};\n"
                         "  float cs[4];\n"
                         "  for (int i = 0; i < 4; ++i) cs[i] = args.c[(group + i / 2 * 8) * 8 + 2 * member + i % 2];\n"
@@ -53,7 +55,10 @@ Bench make_bench(const std::string& type, Order order) {
 
 struct Operands {
   explicit Operands(int depth)
-      : a(static_cast<std::size_t>(16 * depth), 0.0F), b(static_cast<std::size_t>(depth * 8), 0.0F), c(128, 0.0F), d(128, -1.0F) {}
+      : a(static_cast<std::size_t>(16 * depth), 0.0F),
+        b(static_cast<std::size_t>(depth * 8), 0.0F),
+        c(128, 0.0F),
+        d(128, -1.0F) {}
   std::vector<float> a, b, c, d;
   void run(Bench& bench) { bench.launch({}, {32}, Args{a.data(), b.data(), c.data(), d.data()}); }
 };
@@ -78,7 +83,8 @@ TEST_CASE("mma multiplies small integers exactly for every type and order") {
         for (int column = 0; column < 8; ++column) {
           const auto at = static_cast<std::size_t>(row * 8 + column);
           float sum = x.c[at];
-          for (int k = 0; k < depth; ++k) sum += x.a[static_cast<std::size_t>(row * depth + k)] * x.b[static_cast<std::size_t>(k * 8 + column)];
+          for (int k = 0; k < depth; ++k)
+            sum += x.a[static_cast<std::size_t>(row * depth + k)] * x.b[static_cast<std::size_t>(k * 8 + column)];
           CHECK(x.d[at] == sum);
         }
     }

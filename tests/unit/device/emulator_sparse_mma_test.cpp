@@ -23,39 +23,42 @@ struct Args {
 
 /// D = A B + C, fragments and metadata filled as the PTX ISA draws them; lanes whose metadata is not read hold rubbish.
 Bench make_bench(const std::string& type, Order order) {
-  return Bench({.text = "struct Args { const float* values; const unsigned* places; const float* b; const float* c; float* d; };\n"
-                        "__device__ unsigned pack(const float* x, int step) {\n"
-                        "  return (unsigned)vostok::f32_to_" +
-                        type + "(x[step]) << 16 | vostok::f32_to_" + type +
-                        "(x[0]);\n"
-                        "}\n"
-                        "__global__ void kernel(const __grid_constant__ Args args) {\n"
-                        "  int group = threadIdx.x / 4, member = threadIdx.x % 4;\n"
-                        "  const float* a = args.values + group * 16 + 2 * member;\n"
-                        "  const float* b = args.b + 2 * member * 8 + group;\n"
-                        "  unsigned as[4] = {pack(a, 1), pack(a + 128, 1), pack(a + 8, 1), pack(a + 136, 1)};\n"
-                        "  unsigned bs[4] = {pack(b, 8), pack(b + 64, 8), pack(b + 128, 8), pack(b + 192, 8)};\n"
-                        "  unsigned metadata = 0xdeadbeef;\n"
-                        "  if (member < 2) {\n"
-                        "    metadata = 0;\n"
-                        "    for (int i = 0; i < 4; ++i) {\n"
-                        "      metadata |= args.places[group * 8 + 4 * member + i] << 4 * i;\n"
-                        "      metadata |= args.places[(group + 8) * 8 + 4 * member + i] << (16 + 4 * i);\n"
-                        "    }\n"
-                        "  }\n"
-                        "  float cs[4];\n"
-                        "  for (int i = 0; i < 4; ++i) cs[i] = args.c[(group + i / 2 * 8) * 8 + 2 * member + i % 2];\n"
-                        "  vostok::sparse_mma_" +
-                        type +
-                        "(cs, as, bs, metadata);\n"
-                        "  for (int i = 0; i < 4; ++i) args.d[(group + i / 2 * 8) * 8 + 2 * member + i % 2] = cs[i];\n"
-                        "}\n",
-                .templates = {"parts/half.h", "parts/mma.h", "parts/sparse_mma.h"}},
-               {.order = order});
+  return Bench(
+      {.text =
+           "struct Args { const float* values; const unsigned* places; const float* b; const float* c; float* d; };\n"
+           "__device__ unsigned pack(const float* x, int step) {\n"
+           "  return (unsigned)vostok::f32_to_" +
+           type + "(x[step]) << 16 | vostok::f32_to_" + type +
+           "(x[0]);\n"
+           "}\n"
+           "__global__ void kernel(const __grid_constant__ Args args) {\n"
+           "  int group = threadIdx.x / 4, member = threadIdx.x % 4;\n"
+           "  const float* a = args.values + group * 16 + 2 * member;\n"
+           "  const float* b = args.b + 2 * member * 8 + group;\n"
+           "  unsigned as[4] = {pack(a, 1), pack(a + 128, 1), pack(a + 8, 1), pack(a + 136, 1)};\n"
+           "  unsigned bs[4] = {pack(b, 8), pack(b + 64, 8), pack(b + 128, 8), pack(b + 192, 8)};\n"
+           "  unsigned metadata = 0xdeadbeef;\n"
+           "  if (member < 2) {\n"
+           "    metadata = 0;\n"
+           "    for (int i = 0; i < 4; ++i) {\n"
+           "      metadata |= args.places[group * 8 + 4 * member + i] << 4 * i;\n"
+           "      metadata |= args.places[(group + 8) * 8 + 4 * member + i] << (16 + 4 * i);\n"
+           "    }\n"
+           "  }\n"
+           "  float cs[4];\n"
+           "  for (int i = 0; i < 4; ++i) cs[i] = args.c[(group + i / 2 * 8) * 8 + 2 * member + i % 2];\n"
+           "  vostok::sparse_mma_" +
+           type +
+           "(cs, as, bs, metadata);\n"
+           "  for (int i = 0; i < 4; ++i) args.d[(group + i / 2 * 8) * 8 + 2 * member + i % 2] = cs[i];\n"
+           "}\n",
+       .templates = {"parts/half.h", "parts/mma.h", "parts/sparse_mma.h"}},
+      {.order = order});
 }
 
 struct Operands {
-  std::vector<float> values = std::vector<float>(256), b = std::vector<float>(256), c = std::vector<float>(128), d = std::vector<float>(128, -1.0F);
+  std::vector<float> values = std::vector<float>(256), b = std::vector<float>(256), c = std::vector<float>(128),
+                     d = std::vector<float>(128, -1.0F);
   std::vector<unsigned> places = std::vector<unsigned>(128, 0b1110U);
 
   Args args() { return {values.data(), places.data(), b.data(), c.data(), d.data()}; }
@@ -64,7 +67,8 @@ struct Operands {
   std::vector<float> dense() const {
     std::vector<float> a(static_cast<std::size_t>(16 * depth), 0.0F);
     for (std::size_t row = 0; row < 16; ++row)
-      for (std::size_t i = 0; i < 16; ++i) a[row * depth + i / 2 * 4 + (places[row * 8 + i / 2] >> i % 2 * 2 & 3U)] = values[row * 16 + i];
+      for (std::size_t i = 0; i < 16; ++i)
+        a[row * depth + i / 2 * 4 + (places[row * 8 + i / 2] >> i % 2 * 2 & 3U)] = values[row * 16 + i];
     return a;
   }
 };
@@ -115,5 +119,6 @@ TEST_CASE("a sparse mma whose metadata names a place twice is an error") {
   Bench bench = make_bench("f16", orders[0]);
   Operands x;
   x.places[77] = 0b0101;
-  CHECK(contains(bench.failure(32, x.args()), "metadata of a sparse multiplication does not name two places in ascending order"));
+  CHECK(contains(bench.failure(32, x.args()),
+                 "metadata of a sparse multiplication does not name two places in ascending order"));
 }

@@ -59,7 +59,8 @@ TEST_CASE("shuffles of every kind, type and width move what the guide says") {
       std::vector<int> expected;
       for (int thread = 0; thread < 64; ++thread)
         for (int width = 1; width <= 32; width *= 2)
-          for (int operand = 0; operand < 9; ++operand) expected.insert(expected.end(), 4, source_of(kind, thread % 32, operand, width));
+          for (int operand = 0; operand < 9; ++operand)
+            expected.insert(expected.end(), 4, source_of(kind, thread % 32, operand, width));
       CHECK(out == expected);
     }
   }
@@ -81,7 +82,8 @@ TEST_CASE("votes tell every lane of the mask the same in every order") {
     std::vector<int> out(160, -1);
     bench.launch({}, {32}, Args{out.data()});
     for (std::size_t lane = 0; lane < 32; ++lane) {
-      const std::vector<int> got(out.begin() + static_cast<std::ptrdiff_t>(5 * lane), out.begin() + static_cast<std::ptrdiff_t>(5 * lane + 5));
+      const std::vector<int> got(out.begin() + static_cast<std::ptrdiff_t>(5 * lane),
+                                 out.begin() + static_cast<std::ptrdiff_t>(5 * lane + 5));
       CHECK(got == std::vector<int>{0x49249249, 1, 1, 0, 0});
     }
   }
@@ -90,17 +92,18 @@ TEST_CASE("votes tell every lane of the mask the same in every order") {
 TEST_CASE("halves of a warp that diverge work on their own masks") {
   for (const Order order : orders) {
     CAPTURE(describe(order));
-    Bench bench({.text = std::string(args_text) + "__global__ void kernel(const __grid_constant__ Args args) {\n"
-                                                  "  int lane = threadIdx.x;\n"
-                                                  "  int sum = lane;\n"
-                                                  "  if (lane < 16) {\n"
-                                                  "    for (int d = 8; d > 0; d /= 2) sum += __shfl_xor_sync(0x0000ffffu, sum, d);\n"
-                                                  "  } else {\n"
-                                                  "    for (int d = 1; d < 16; d *= 2) sum += __shfl_xor_sync(0xffff0000u, sum, d);\n"
-                                                  "  }\n"
-                                                  "  __syncwarp();\n"
-                                                  "  args.out[lane] = sum;\n"
-                                                  "}\n"},
+    Bench bench({.text = std::string(args_text) +
+                         "__global__ void kernel(const __grid_constant__ Args args) {\n"
+                         "  int lane = threadIdx.x;\n"
+                         "  int sum = lane;\n"
+                         "  if (lane < 16) {\n"
+                         "    for (int d = 8; d > 0; d /= 2) sum += __shfl_xor_sync(0x0000ffffu, sum, d);\n"
+                         "  } else {\n"
+                         "    for (int d = 1; d < 16; d *= 2) sum += __shfl_xor_sync(0xffff0000u, sum, d);\n"
+                         "  }\n"
+                         "  __syncwarp();\n"
+                         "  args.out[lane] = sum;\n"
+                         "}\n"},
                 {.order = order});
     std::vector<int> out(32, -1);
     bench.launch({}, {32}, Args{out.data()});
@@ -110,10 +113,11 @@ TEST_CASE("halves of a warp that diverge work on their own masks") {
 }
 
 TEST_CASE("the last warp of a block may be partial") {
-  Bench bench({.text = std::string(args_text) + "__global__ void kernel(const __grid_constant__ Args args) {\n"
-                                                "  args.out[threadIdx.x] = (int)__ballot_sync(0xffffffffu, 1);\n"
-                                                "  args.out[40 + threadIdx.x] = __shfl_down_sync(0xffffffffu, (int)threadIdx.x, 1);\n"
-                                                "}\n"});
+  Bench bench({.text = std::string(args_text) +
+                       "__global__ void kernel(const __grid_constant__ Args args) {\n"
+                       "  args.out[threadIdx.x] = (int)__ballot_sync(0xffffffffu, 1);\n"
+                       "  args.out[40 + threadIdx.x] = __shfl_down_sync(0xffffffffu, (int)threadIdx.x, 1);\n"
+                       "}\n"});
   std::vector<int> out(80, 7);
   bench.launch({}, {40}, Args{out.data()});
   CHECK(out[0] == -1);

@@ -15,9 +15,10 @@ struct Args {
 
 /// `body` stands from line 2 of test.h on.
 std::string failure_of(const std::string& body, Order order, unsigned threads = 64) {
-  Bench bench(
-      {.text = "struct Args { int* out; }; __global__ void kernel(const __grid_constant__ Args args) { int i = threadIdx.x;\n" + body + "\n}\n"},
-      {.order = order});
+  Bench bench({.text = "struct Args { int* out; }; __global__ void kernel(const __grid_constant__ Args args) { int i = "
+                       "threadIdx.x;\n" +
+                       body + "\n}\n"},
+              {.order = order});
   int out[64] = {};
   const std::string text = bench.failure(threads, Args{out});
   // The device and its workers go on after a failed block.
@@ -62,7 +63,8 @@ TEST_CASE("planted: a shuffle with a lane that has exited") {
 
 TEST_CASE("planted: a vote in a branch that some lanes do not take") {
   for (const Order order : orders) {
-    const std::string text = failure_of("if (i < 8) args.out[i] = __any_sync(0xffffffffu, i);\n__syncthreads();", order, 32);
+    const std::string text =
+        failure_of("if (i < 8) args.out[i] = __any_sync(0xffffffffu, i);\n__syncthreads();", order, 32);
     CHECK(contains(text, "missing lanes in a warp operation: "));
     CHECK(contains(text, "threads 0-7 wait in the vote of test.h:2 with mask 0xffffffff"));
     CHECK(contains(text, "threads 8-31 wait at the barrier of test.h:3"));
@@ -71,7 +73,8 @@ TEST_CASE("planted: a vote in a branch that some lanes do not take") {
 
 TEST_CASE("planted: lanes that name different masks for one operation") {
   for (const Order order : orders) {
-    const std::string text = failure_of("args.out[i] = __shfl_sync(i < 16 ? 0xffffffffu : 0xfffffff0u, i, 20);", order, 32);
+    const std::string text =
+        failure_of("args.out[i] = __shfl_sync(i < 16 ? 0xffffffffu : 0xfffffff0u, i, 20);", order, 32);
     CHECK(contains(text, "mismatched masks: "));
     CHECK(contains(text, "threads 0-15 wait in the shuffle of test.h:2 with mask 0xffffffff"));
     CHECK(contains(text, "threads 16-31 wait in the shuffle of test.h:2 with mask 0xfffffff0"));
@@ -85,9 +88,11 @@ TEST_CASE("planted: a lane that is not in its own mask") {
 
 TEST_CASE("planted: two different shuffles in the branches of one warp") {
   for (const Order order : orders) {
-    const std::string text =
-        failure_of("if (i < 16) args.out[i] = __shfl_sync(0xffffffffu, i, 0);\nelse args.out[i] = __shfl_sync(0xffffffffu, i, 1);", order, 32);
-    CHECK(contains(text, "divergent warp operations: thread 0 waits in the one of test.h:2, thread 16 in that of test.h:3"));
+    const std::string text = failure_of(
+        "if (i < 16) args.out[i] = __shfl_sync(0xffffffffu, i, 0);\nelse args.out[i] = __shfl_sync(0xffffffffu, i, 1);",
+        order, 32);
+    CHECK(contains(text,
+                   "divergent warp operations: thread 0 waits in the one of test.h:2, thread 16 in that of test.h:3"));
   }
 }
 
@@ -102,8 +107,9 @@ TEST_CASE("planted: __trap names its thread and line") {
 }
 
 TEST_CASE("a failure of one block of many is reported once and names the block") {
-  Bench bench({.text = "struct Args { int* out; };\n__global__ void kernel(const __grid_constant__ Args) {\n"
-                       "  if (blockIdx.x == 70 && blockIdx.y == 1 && threadIdx.x == 2) return;\n  __syncthreads();\n}\n"});
+  Bench bench({.text =
+                   "struct Args { int* out; };\n__global__ void kernel(const __grid_constant__ Args) {\n"
+                   "  if (blockIdx.x == 70 && blockIdx.y == 1 && threadIdx.x == 2) return;\n  __syncthreads();\n}\n"});
   try {
     bench.launch({100, 2}, {32}, Args{nullptr});
     FAIL("the launch succeeded");

@@ -25,11 +25,14 @@ struct Args {
 
 const char* const args_text = "struct Args { float* memory; float* out; long long at; };\n";
 
-vostok::device::Image compiled(const TestKernel& kernel) { return compile(*vostok::device::emulator::open_host_compiler(), kernel); }
+vostok::device::Image compiled(const TestKernel& kernel) {
+  return compile(*vostok::device::emulator::open_host_compiler(), kernel);
+}
 
 vostok::device::Image global_access(bool write) {
   return compiled({.text = std::string(args_text) + "__global__ void kernel(const __grid_constant__ Args args) {\n" +
-                           (write ? "  args.memory[args.at] = 1;\n" : "  *args.out = args.memory[args.at];\n") + "}\n"});
+                           (write ? "  args.memory[args.at] = 1;\n" : "  *args.out = args.memory[args.at];\n") +
+                           "}\n"});
 }
 
 /// What happens when one thread accesses element `at` of `count` floats.
@@ -80,10 +83,12 @@ TEST_CASE("planted: an access past the end of device memory faults") {
 TEST_CASE("planted: an access out of bounds is reported after other kernels were unloaded") {
   const auto image = global_access(true);
   const auto with_table =
-      compiled({.text = std::string(args_text) + "__device__ float table[64];\n"
-                                                 "__global__ void kernel(const __grid_constant__ Args args) { table[args.at] = *args.out; }\n"});
+      compiled({.text = std::string(args_text) +
+                        "__device__ float table[64];\n"
+                        "__global__ void kernel(const __grid_constant__ Args args) { table[args.at] = *args.out; }\n"});
   const ChildOutcome outcome = in_child([&] {
-    std::vector<std::unique_ptr<Bench>> unloaded(32);  // at once, so that the next kernel does not take all their places
+    std::vector<std::unique_ptr<Bench>> unloaded(
+        32);  // at once, so that the next kernel does not take all their places
     for (auto& other : unloaded) other = std::make_unique<Bench>(with_table, 0, vostok::device::emulator::Settings{});
     unloaded.clear();
     Bench bench(image, 0, {.guard = Guard::end});
@@ -104,14 +109,15 @@ TEST_CASE("planted: an access before the start of device memory faults when the 
 }
 
 TEST_CASE("planted: an access past the end of shared memory faults") {
-  const auto image = compiled({.text = std::string(args_text) + "struct Shared { float values[4]; };\n"
-                                                                "__global__ void kernel(const __grid_constant__ Args args) {\n"
-                                                                "  float* values = vostok::dynamic_shared<Shared>().values;\n"
-                                                                "  values[args.at] = 1;\n"
-                                                                "  __syncthreads();\n"
-                                                                "  *args.out = values[args.at];\n"
-                                                                "}\n",
-                               .templates = {"parts/shared.h"}});
+  const auto image =
+      compiled({.text = std::string(args_text) + "struct Shared { float values[4]; };\n"
+                                                 "__global__ void kernel(const __grid_constant__ Args args) {\n"
+                                                 "  float* values = vostok::dynamic_shared<Shared>().values;\n"
+                                                 "  values[args.at] = 1;\n"
+                                                 "  __syncthreads();\n"
+                                                 "  *args.out = values[args.at];\n"
+                                                 "}\n",
+                .templates = {"parts/shared.h"}});
   check_clean(access_shared(image, 3, 16));
   check_fault(access_shared(image, 4, 16));
   check_clean(access_shared(image, 99, 400));
@@ -135,13 +141,14 @@ TEST_CASE("planted: a launch with less shared memory than the kernel's type is a
 }
 
 TEST_CASE("planted: shared memory that was never written reads as NaN in every block") {
-  Bench bench({.text = std::string(args_text) + "struct Shared { float values[64]; };\n"
-                                                "__global__ void kernel(const __grid_constant__ Args args) {\n"
-                                                "  Shared& shared = vostok::dynamic_shared<Shared>();\n"
-                                                "  if (threadIdx.x % 2 == 0) shared.values[threadIdx.x] = 1;\n"
-                                                "  __syncthreads();\n"
-                                                "  args.out[blockIdx.x * 64 + threadIdx.x] = shared.values[63 - threadIdx.x];\n"
-                                                "}\n",
+  Bench bench({.text = std::string(args_text) +
+                       "struct Shared { float values[64]; };\n"
+                       "__global__ void kernel(const __grid_constant__ Args args) {\n"
+                       "  Shared& shared = vostok::dynamic_shared<Shared>();\n"
+                       "  if (threadIdx.x % 2 == 0) shared.values[threadIdx.x] = 1;\n"
+                       "  __syncthreads();\n"
+                       "  args.out[blockIdx.x * 64 + threadIdx.x] = shared.values[63 - threadIdx.x];\n"
+                       "}\n",
                .templates = {"parts/shared.h"},
                .shared_bytes = 256});
   std::vector<float> out(10 * 64, 0);
@@ -150,8 +157,8 @@ TEST_CASE("planted: shared memory that was never written reads as NaN in every b
 }
 
 TEST_CASE("planted: device memory that was never written reads as NaN") {
-  Bench bench({.text = std::string(args_text) +
-                       "__global__ void kernel(const __grid_constant__ Args args) { args.out[threadIdx.x] = args.memory[threadIdx.x]; }\n"});
+  Bench bench({.text = std::string(args_text) + "__global__ void kernel(const __grid_constant__ Args args) { "
+                                                "args.out[threadIdx.x] = args.memory[threadIdx.x]; }\n"});
   const vostok::device::Buffer memory(bench.device(), 128);
   std::vector<float> out(32, 0);
   bench.launch({}, {32}, Args{memory.as<float>(), out.data(), 0});
@@ -195,9 +202,10 @@ TEST_CASE("planted: a vector access that is not aligned traps") {
   }
   const auto load = [](long long at) {
     return in_child([=] {
-      Bench bench({.text = std::string(args_text) + "__global__ void kernel(const __grid_constant__ Args args) {\n"
-                                                    "  float4 v = *reinterpret_cast<const float4*>(args.memory + args.at);\n"
-                                                    "  *args.out = v.x + v.y + v.z + v.w;\n}\n"});
+      Bench bench({.text = std::string(args_text) +
+                           "__global__ void kernel(const __grid_constant__ Args args) {\n"
+                           "  float4 v = *reinterpret_cast<const float4*>(args.memory + args.at);\n"
+                           "  *args.out = v.x + v.y + v.z + v.w;\n}\n"});
       const vostok::device::Buffer memory(bench.device(), 64);
       float out = 0;
       bench.launch({}, {1}, Args{memory.as<float>(), &out, at});
@@ -210,10 +218,11 @@ TEST_CASE("planted: a vector access that is not aligned traps") {
 }
 
 TEST_CASE("planted: an asynchronous copy that is not aligned is an error") {
-  Bench bench({.text = std::string(args_text) + "struct Shared { alignas(16) float values[8]; };\n"
-                                                "__global__ void kernel(const __grid_constant__ Args args) {\n"
-                                                "  vostok::copy_async<16>(vostok::dynamic_shared<Shared>().values + 2, args.memory);\n"
-                                                "}\n",
+  Bench bench({.text = std::string(args_text) +
+                       "struct Shared { alignas(16) float values[8]; };\n"
+                       "__global__ void kernel(const __grid_constant__ Args args) {\n"
+                       "  vostok::copy_async<16>(vostok::dynamic_shared<Shared>().values + 2, args.memory);\n"
+                       "}\n",
                .templates = {"parts/shared.h", "parts/shared_address.h", "parts/async_copy.h"},
                .shared_bytes = 32});
   alignas(16) float memory[4] = {};

@@ -51,14 +51,22 @@ std::string log_of(const Race& race, bool planted, Order order) {
 
 const std::vector<Race>& races() {
   static const std::vector<Race> all = {
-      {.name = "a barrier is missing", .before = "values[i] = i;\n", .missing = "__syncthreads();\n", .after = "args.out[i] = values[63 - i];\n"},
+      {.name = "a barrier is missing",
+       .before = "values[i] = i;\n",
+       .missing = "__syncthreads();\n",
+       .after = "args.out[i] = values[63 - i];\n"},
       {.name = "a barrier is missing at the end of a loop",
-       .before = "for (int round = 0; round < 3; ++round) {\nvalues[i] = i + round;\n__syncthreads();\nargs.out[i] += values[63 - i];\n",
+       .before = "for (int round = 0; round < 3; ++round) {\nvalues[i] = i + round;\n__syncthreads();\nargs.out[i] += "
+                 "values[63 - i];\n",
        .missing = "__syncthreads();\n",
        .after = "}\n"},
-      {.name = "a __syncwarp is missing", .before = "values[i] = i;\n", .missing = "__syncwarp();\n", .after = "args.out[i] = values[i ^ 31];\n"},
+      {.name = "a __syncwarp is missing",
+       .before = "values[i] = i;\n",
+       .missing = "__syncwarp();\n",
+       .after = "args.out[i] = values[i ^ 31];\n"},
       {.name = "a __syncwarp is missing at the end of a loop",
-       .before = "for (int round = 0; round < 3; ++round) {\nvalues[i] = i + round;\n__syncwarp();\nargs.out[i] += values[i ^ 1];\n",
+       .before = "for (int round = 0; round < 3; ++round) {\nvalues[i] = i + round;\n__syncwarp();\nargs.out[i] += "
+                 "values[i ^ 1];\n",
        .missing = "__syncwarp();\n",
        .after = "}\n"},
       {.name = "a __syncwarp stands where threads of other warps are read",
@@ -72,20 +80,24 @@ const std::vector<Race>& races() {
        .blocks = 16,
        .threads = 1},
       {.name = "a barrier is missing after copies, of which each block makes another number",
-       .before = "for (unsigned copy = 0; copy <= 4 * blockIdx.x; ++copy) vostok::copy_async<4>(values + i, args.memory + i);\n"
+       .before = "for (unsigned copy = 0; copy <= 4 * blockIdx.x; ++copy) vostok::copy_async<4>(values + i, "
+                 "args.memory + i);\n"
                  "vostok::commit_async();\nvostok::wait_async<0>();\n",
        .missing = "__syncthreads();\n",
        .after = "args.out[64 * blockIdx.x + i] = values[63 - i];\n",
        .blocks = 16},
-      {.name = "an atomic is missing", .before = "", .missing = "atomicAdd(args.memory, 1); if (i < 0)\n", .after = "args.memory[0] += 1;\n"},
+      {.name = "an atomic is missing",
+       .before = "",
+       .missing = "atomicAdd(args.memory, 1); if (i < 0)\n",
+       .after = "args.memory[0] += 1;\n"},
   };
   return all;
 }
 
 constexpr const char* alone = "VOSTOK_PLANTED_RACES_ALONE";
 
-/// The case in a process that runs nothing else. Where another case has loaded a driver, which starts threads, ThreadSanitizer sees nothing
-/// in the children that this process forks.
+/// The case in a process that runs nothing else. Where another case has loaded a driver, which starts threads,
+/// ThreadSanitizer sees nothing in the children that this process forks.
 void run_alone() {
   const vostok::TemporaryFolder folder;
   const std::string file = (folder / "output").string();
@@ -93,7 +105,8 @@ void run_alone() {
   REQUIRE(output >= 0);
   std::vector<std::string> variables = {std::string(alone) + "=1"};
   for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
-  const int status = vostok::test::exit_status(vostok::test::start_self(variables, output, {"--test-case=planted: races between threads*"}));
+  const int status = vostok::test::exit_status(
+      vostok::test::start_self(variables, output, {"--test-case=planted: races between threads*"}));
   close(output);
   std::ifstream text(file);
   const std::string log((std::istreambuf_iterator<char>(text)), std::istreambuf_iterator<char>());

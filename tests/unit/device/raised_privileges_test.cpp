@@ -17,8 +17,10 @@
 #include "unit/second_user.hpp"
 
 #ifdef __SANITIZE_ADDRESS__
-/// Looking for leaks takes tracing the process, which nobody may where it has raised privileges. No variable can say so there.
-extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier): the name that the sanitizer asks
+/// Looking for leaks takes tracing the process, which nobody may where it has raised privileges. No variable can say so
+/// there.
+extern "C" const char*
+__asan_default_options() {  // NOLINT(bugprone-reserved-identifier): the name that the sanitizer asks
   return getauxval(AT_SECURE) != 0 ? "detect_leaks=0" : "";
 }
 #endif
@@ -40,8 +42,11 @@ const emulator_test::TestKernel kernel = {
 class Planted {
  public:
   Planted() {
-    for (const char* name : {"c++", "g++", "cc1plus", "as", "ld", "collect2", "x86_64-linux-gnu-as", "x86_64-linux-gnu-ld"}) {
-      fs::permissions(folder_.write(name, "#!/bin/sh\necho " + std::string(name) + " >> '" + mark().string() + "'\nexit 1\n"), fs::perms::owner_all);
+    for (const char* name :
+         {"c++", "g++", "cc1plus", "as", "ld", "collect2", "x86_64-linux-gnu-as", "x86_64-linux-gnu-ld"}) {
+      fs::permissions(
+          folder_.write(name, "#!/bin/sh\necho " + std::string(name) + " >> '" + mark().string() + "'\nexit 1\n"),
+          fs::perms::owner_all);
     }
   }
   fs::path mark() const { return folder_ / "mark"; }
@@ -80,8 +85,10 @@ TEST_CASE("a set-user-ID program opens no driver, NVRTC or compiler that a varia
       return;
     }
     CHECK(privileges_are_raised());
-    for (const auto& place : device::cuda::nvrtc_places(std::nullopt)) CHECK_FALSE(contains(place.pattern, "/of-user/"));
-    for (const auto& finding : device::cuda::DriverSearch::run().findings) CHECK_FALSE(contains(finding.where, "/of-user/"));
+    for (const auto& place : device::cuda::nvrtc_places(std::nullopt))
+      CHECK_FALSE(contains(place.pattern, "/of-user/"));
+    for (const auto& finding : device::cuda::DriverSearch::run().findings)
+      CHECK_FALSE(contains(finding.where, "/of-user/"));
     CHECK(host_compiler_command() == "/usr/bin/c++");
     return;
   }
@@ -96,7 +103,8 @@ TEST_CASE("a set-user-ID program opens no driver, NVRTC or compiler that a varia
   REQUIRE(chown(program.c_str(), third_user, 0) == 0);
   REQUIRE(chmod(program.c_str(), 04755) == 0);
   const std::string said = as_user(second_user, [&] {
-    for (const char* variable : {started_by_test, "VOSTOK_NVRTC", "VOSTOK_LIBCUDA", "VOSTOK_CXX", "CXX", "CUDA_HOME", "VIRTUAL_ENV", "HOME"})
+    for (const char* variable :
+         {started_by_test, "VOSTOK_NVRTC", "VOSTOK_LIBCUDA", "VOSTOK_CXX", "CXX", "CUDA_HOME", "VIRTUAL_ENV", "HOME"})
       setenv(variable, "/of-user/thing", 1);
     FILE* const output = popen((program.string() + " '-tc=a set-user-ID program opens*' 2>&1").c_str(), "r");
     if (output == nullptr) return std::string("failed: cannot start it");

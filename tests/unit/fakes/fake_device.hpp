@@ -85,7 +85,8 @@ class FakeDevice : public device::Device {
     on_load(image);
     return std::make_shared<FakeKernel>(image.binary);
   }
-  void launch(Stream, const device::Kernel& kernel, const device::LaunchShape& shape, const void* arguments, std::size_t bytes) const override {
+  void launch(Stream, const device::Kernel& kernel, const device::LaunchShape& shape, const void* arguments,
+              std::size_t bytes) const override {
     ++launches;
     on_shape(shape);
     on_arguments(arguments, bytes);
@@ -93,7 +94,9 @@ class FakeDevice : public device::Device {
   }
   bool has_tensor_maps() const override { return tensor_maps; }
   void make_map(TensorMap& map) const override { on_map(map); }
-  void fill(Stream, void* memory, int value, std::int64_t bytes) const override { std::memset(memory, value, static_cast<std::size_t>(bytes)); }
+  void fill(Stream, void* memory, int value, std::int64_t bytes) const override {
+    std::memset(memory, value, static_cast<std::size_t>(bytes));
+  }
   void* allocate(std::int64_t bytes) override {
     on_allocate(bytes);
     ++allocations_alive;

@@ -16,7 +16,13 @@ namespace {
 
 /// Attention of 12288 tokens, 98 % zeros beyond a band of 256: 4.6 million nonzeros, 61 % of which end a run.
 TopologyStatistics attention(double run_share) {
-  return {.rows = 12288, .cols = 12288, .nonzeros = 4'560'033, .longest_row = 500, .mean_row = 371, .row_variation = 0.14, .run_share = run_share};
+  return {.rows = 12288,
+          .cols = 12288,
+          .nonzeros = 4'560'033,
+          .longest_row = 500,
+          .mean_row = 371,
+          .row_variation = 0.14,
+          .run_share = run_share};
 }
 constexpr double band = 0.61;
 
@@ -31,12 +37,14 @@ double sampled_us(std::string_view family_name, double run_share, Dtype element)
 
 TEST_CASE("a band costs the families that sample tiles, and not the one that walks rows") {
   for (const Dtype element : {Dtype::f32, Dtype::f16}) {
-    for (const char* family : {"wgmma_sample", "tensor_sample"}) CHECK(sampled_us(family, band, element) > 1.1 * sampled_us(family, 0, element));
+    for (const char* family : {"wgmma_sample", "tensor_sample"})
+      CHECK(sampled_us(family, band, element) > 1.1 * sampled_us(family, 0, element));
     CHECK(sampled_us("row_strips", band, element) == sampled_us("row_strips", 0, element));
   }
 }
 
-TEST_CASE("left-overs of a band make strips of fours slower, and nothing is added where a dense mask has runs by chance") {
+TEST_CASE(
+    "left-overs of a band make strips of fours slower, and nothing is added where a dense mask has runs by chance") {
   const auto product_us = [](const TopologyStatistics& statistics, PackedGrain grain) {
     const Spmm problem{.n = 64, .value_lifetime = ValueLifetime::persistent};
     const auto query = ops::make_query(problem, statistics, {64, 64}, nullptr);

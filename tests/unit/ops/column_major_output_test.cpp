@@ -38,7 +38,9 @@ double column_major_us(std::int64_t n, double row_variation, bool row_swizzle) {
 
 }  // namespace
 
-TEST_CASE("an empty matrix with a column-major C is predicted at most twice the time of a row-major one, by rows side by side") {
+TEST_CASE(
+    "an empty matrix with a column-major C is predicted at most twice the time of a row-major one, by rows side by "
+    "side") {
   for (const Dtype type : {Dtype::f32, Dtype::f16})
     for (const std::int64_t n : {256, 2048}) {
       const ops::SpmmQuery query = query_of(by_columns(n, type), empty);
@@ -48,7 +50,8 @@ TEST_CASE("an empty matrix with a column-major C is predicted at most twice the 
       CHECK(!chosen.row_swizzle);
       CHECK(row_tile().launches(query, codegen::to_map(chosen), {}).size() == 1);
       const ops::SpmmQuery rows = query_of({.n = n, .element = type}, empty);
-      CHECK(ops::row_tile::predict_us(query, chosen) < 2 * ops::row_tile::predict_us(rows, ops::row_tile::default_config(rows)));
+      CHECK(ops::row_tile::predict_us(query, chosen) <
+            2 * ops::row_tile::predict_us(rows, ops::row_tile::default_config(rows)));
     }
 }
 

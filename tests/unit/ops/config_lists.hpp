@@ -14,7 +14,8 @@ namespace vostok::test {
 
 /// How many of a list the family's rules admit.
 inline std::ptrdiff_t admitted(const ops::Family& family, const ops::Query& query, const std::vector<FieldMap>& list) {
-  return std::count_if(list.begin(), list.end(), [&](const FieldMap& config) { return !family.forbidden(query, config); });
+  return std::count_if(list.begin(), list.end(),
+                       [&](const FieldMap& config) { return !family.forbidden(query, config); });
 }
 
 /// A list begins with the default and repeats nothing.

@@ -88,7 +88,9 @@ TEST_CASE("flipping a field of a convolution-side problem changes the key") {
                                {"alignment_bytes", [](auto& p) { p.alignment_bytes = 8; }}});
 }
 
-TEST_CASE("a dense bias in f32 has the key that it had before there was another, and one of another type is refused by name") {
+TEST_CASE(
+    "a dense bias in f32 has the key that it had before there was another, and one of another type is refused by "
+    "name") {
   const auto key_of = [](const auto& problem) { return ops::make_query(problem, {}, {}, nullptr)->exact; };
   DepthwiseConvolution biased = depthwise;
   biased.element = Dtype::f16;
@@ -113,31 +115,41 @@ TEST_CASE("a dense bias in f32 has the key that it had before there was another,
   check(added);
 }
 
-TEST_CASE("the plain key of a depthwise convolution is without bias and activation, which are all that bias and activation consist of") {
+TEST_CASE(
+    "the plain key of a depthwise convolution is without bias and activation, which are all that bias and activation "
+    "consist of") {
   const auto query_of = [](const auto& problem) { return ops::make_query(problem, {}, {}, nullptr); };
   CHECK(query_of(depthwise)->plain.empty());
   DepthwiseConvolution whole = depthwise;
   whole.bias = true;
   whole.activation = Activation::relu;
   CHECK(query_of(whole)->plain == query_of(depthwise)->exact);
-  CHECK(query_of(BiasActivation{.rows = 3, .columns = 4, .bias = Bias::per_column, .activation = Activation::silu})->plain.empty());
+  CHECK(query_of(BiasActivation{.rows = 3, .columns = 4, .bias = Bias::per_column, .activation = Activation::silu})
+            ->plain.empty());
 }
 
 TEST_CASE("a convolution-side problem that makes no sense is refused by field and value") {
   const auto senseless = ErrorCode::invalid_argument;
   check_refused(DepthwiseConvolution{.batch = -1, .channels = 1, .height = 8, .width = 8}, senseless, "batch = -1");
   check_refused(DepthwiseConvolution{.channels = 1, .height = 0, .width = 8}, senseless, "height = 0");
-  check_refused(DepthwiseConvolution{.channels = 1, .height = 8, .width = 8, .padding = {.left = -2}}, senseless, "padding.left = -2");
+  check_refused(DepthwiseConvolution{.channels = 1, .height = 8, .width = 8, .padding = {.left = -2}}, senseless,
+                "padding.left = -2");
   check_refused(DepthwiseConvolution{.channels = 1, .height = 2, .width = 8}, senseless, "no rows, height = 2");
   // Rounding toward zero would make one row of this.
-  check_refused(DepthwiseConvolution{.channels = 1, .height = 2, .width = 8, .stride = 2}, senseless, "no rows, height = 2");
-  check_refused(DepthwiseConvolution{.channels = 1, .height = 8, .width = 1, .kernel = 5, .padding = {.right = 3}}, senseless,
-                "no columns, width = 1");
-  check_refused(DepthwiseConvolution{.channels = 1, .height = 8, .width = 8, .alignment_bytes = 2}, senseless, "alignment_bytes = 2");
-  check_refused(DepthwiseConvolution{.channels = std::int64_t{1} << 40, .height = std::int64_t{1} << 30, .width = 8}, senseless, "64 bits");
-  check_refused(DepthwiseConvolution{.channels = 1, .height = std::int64_t{1} << 50, .width = 8}, senseless, "height = ");
-  check_refused(DepthwiseConvolution{.channels = 1, .height = 8, .width = 8, .kernel = 4}, ErrorCode::unsupported, "kernel = 4");
-  check_refused(DepthwiseConvolution{.channels = 1, .height = 8, .width = 8, .stride = 3}, ErrorCode::unsupported, "stride = 3");
+  check_refused(DepthwiseConvolution{.channels = 1, .height = 2, .width = 8, .stride = 2}, senseless,
+                "no rows, height = 2");
+  check_refused(DepthwiseConvolution{.channels = 1, .height = 8, .width = 1, .kernel = 5, .padding = {.right = 3}},
+                senseless, "no columns, width = 1");
+  check_refused(DepthwiseConvolution{.channels = 1, .height = 8, .width = 8, .alignment_bytes = 2}, senseless,
+                "alignment_bytes = 2");
+  check_refused(DepthwiseConvolution{.channels = std::int64_t{1} << 40, .height = std::int64_t{1} << 30, .width = 8},
+                senseless, "64 bits");
+  check_refused(DepthwiseConvolution{.channels = 1, .height = std::int64_t{1} << 50, .width = 8}, senseless,
+                "height = ");
+  check_refused(DepthwiseConvolution{.channels = 1, .height = 8, .width = 8, .kernel = 4}, ErrorCode::unsupported,
+                "kernel = 4");
+  check_refused(DepthwiseConvolution{.channels = 1, .height = 8, .width = 8, .stride = 3}, ErrorCode::unsupported,
+                "stride = 3");
   check_refused(BiasActivation{.rows = -1}, senseless, "rows = -1");
   check_refused(BiasActivation{.rows = 1, .columns = -1}, senseless, "columns = -1");
   check_refused(BiasActivation{.activation = static_cast<Activation>(9)}, senseless, "activation = 9");
@@ -160,11 +172,16 @@ TEST_CASE("the convolution side's default configs are admitted and lead spaces a
                                                                .element = element,
                                                                .alignment_bytes = alignment_bytes},
                                           {}, {}, nullptr));
-        queries.push_back(
-            ops::make_query(BiasActivation{.rows = 512, .columns = size, .element = element, .alignment_bytes = alignment_bytes}, {}, {}, nullptr));
         queries.push_back(ops::make_query(
-            Im2col{.channels = 64, .height = size, .width = size, .padding = {1, 1, 1, 1}, .element = element, .alignment_bytes = alignment_bytes},
-            {}, {}, nullptr));
+            BiasActivation{.rows = 512, .columns = size, .element = element, .alignment_bytes = alignment_bytes}, {},
+            {}, nullptr));
+        queries.push_back(ops::make_query(Im2col{.channels = 64,
+                                                 .height = size,
+                                                 .width = size,
+                                                 .padding = {1, 1, 1, 1},
+                                                 .element = element,
+                                                 .alignment_bytes = alignment_bytes},
+                                          {}, {}, nullptr));
       }
   for (const auto& query : queries)
     for (const auto& family : ops::families(query->operation)) {

@@ -26,14 +26,16 @@ struct Mapped {
 };
 std::vector<Mapped> families(Dtype element, bool tensor_copies = true) {
   std::vector<Mapped> list;
-  list.push_back({ops::make_unpack_wgmma(), codegen::to_map(UnpackWgmmaConfig{.mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1,
-                                                                              .tile_columns = 128,
-                                                                              .promotion_blocks = 0,
-                                                                              .prepare_dense = false,
-                                                                              .producer_warps = 4,
-                                                                              .tensor_copies = tensor_copies})});
+  list.push_back({ops::make_unpack_wgmma(), codegen::to_map(UnpackWgmmaConfig{
+                                                .mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1,
+                                                .tile_columns = 128,
+                                                .promotion_blocks = 0,
+                                                .prepare_dense = false,
+                                                .producer_warps = 4,
+                                                .tensor_copies = tensor_copies})});
   list.push_back(
-      {ops::make_sparse_tensor_wgmma(), codegen::to_map(SparseTensorWgmmaConfig{.tile_columns = 128, .stages = 3, .tensor_copies = tensor_copies})});
+      {ops::make_sparse_tensor_wgmma(),
+       codegen::to_map(SparseTensorWgmmaConfig{.tile_columns = 128, .stages = 3, .tensor_copies = tensor_copies})});
   return list;
 }
 
@@ -75,7 +77,9 @@ TensorBoxes boxes_of(const Mapped& mapped, const Spmm& problem, std::int64_t n) 
   return device.maps.front();
 }
 
-Spmm problem_of(Dtype element = Dtype::f16) { return {.n = 256, .element = element, .value_lifetime = ValueLifetime::persistent}; }
+Spmm problem_of(Dtype element = Dtype::f16) {
+  return {.n = 256, .element = element, .value_lifetime = ValueLifetime::persistent};
+}
 
 void check(const TensorBoxes& boxes, const TensorBoxes& wanted) {
   CHECK(boxes.address == memory + 16);
@@ -91,19 +95,27 @@ TEST_CASE("the map of a row-major B has lines of columns, in boxes of 64 columns
   for (const Dtype element : {Dtype::f16, Dtype::bf16})
     for (const Mapped& mapped : families(element))
       for (const std::int64_t n : {256, 200, 8})
-        check(boxes_of(mapped, problem_of(element), n),
-              {.address = nullptr, .sizes = {n, 256, 1}, .stride_bytes = {2 * n, 2 * n}, .box = {64, 64}, .element = element});
+        check(boxes_of(mapped, problem_of(element), n), {.address = nullptr,
+                                                         .sizes = {n, 256, 1},
+                                                         .stride_bytes = {2 * n, 2 * n},
+                                                         .box = {64, 64},
+                                                         .element = element});
 }
 
 TEST_CASE("the map of a column-major B has lines of k, in boxes of 64 k by a tile's columns") {
   Spmm problem = problem_of();
   problem.dense_layout = Layout::column_major;
   for (const Mapped& mapped : families(Dtype::f16))
-    check(boxes_of(mapped, problem, 200),
-          {.address = nullptr, .sizes = {256, 200, 1}, .stride_bytes = {512, 512}, .box = {64, 128}, .element = Dtype::f16});
+    check(boxes_of(mapped, problem, 200), {.address = nullptr,
+                                           .sizes = {256, 200, 1},
+                                           .stride_bytes = {512, 512},
+                                           .box = {64, 128},
+                                           .element = Dtype::f16});
 }
 
-TEST_CASE("the map of a batch steps from matrix to matrix, behind one another or side by side, with lines further apart than long") {
+TEST_CASE(
+    "the map of a batch steps from matrix to matrix, behind one another or side by side, with lines further apart than "
+    "long") {
   Spmm packed = problem_of();
   packed.batch = 3;
   Spmm apart = packed;
@@ -113,12 +125,21 @@ TEST_CASE("the map of a batch steps from matrix to matrix, behind one another or
   side_by_side.dense_leading = 768;
   side_by_side.dense_stride = 256;
   for (const Mapped& mapped : families(Dtype::f16)) {
-    check(boxes_of(mapped, packed, 256),
-          {.address = nullptr, .sizes = {256, 256, 3}, .stride_bytes = {512, 131072}, .box = {64, 64}, .element = Dtype::f16});
-    check(boxes_of(mapped, apart, 256),
-          {.address = nullptr, .sizes = {256, 256, 3}, .stride_bytes = {640, 163968}, .box = {64, 64}, .element = Dtype::f16});
-    check(boxes_of(mapped, side_by_side, 256),
-          {.address = nullptr, .sizes = {256, 256, 3}, .stride_bytes = {1536, 512}, .box = {64, 64}, .element = Dtype::f16});
+    check(boxes_of(mapped, packed, 256), {.address = nullptr,
+                                          .sizes = {256, 256, 3},
+                                          .stride_bytes = {512, 131072},
+                                          .box = {64, 64},
+                                          .element = Dtype::f16});
+    check(boxes_of(mapped, apart, 256), {.address = nullptr,
+                                         .sizes = {256, 256, 3},
+                                         .stride_bytes = {640, 163968},
+                                         .box = {64, 64},
+                                         .element = Dtype::f16});
+    check(boxes_of(mapped, side_by_side, 256), {.address = nullptr,
+                                                .sizes = {256, 256, 3},
+                                                .stride_bytes = {1536, 512},
+                                                .box = {64, 64},
+                                                .element = Dtype::f16});
   }
 }
 
@@ -132,7 +153,9 @@ TEST_CASE("a kernel that copies by a map gets it made behind its arguments, and 
       CHECK(device.launches == 1);
       CHECK(device.maps.size() == (tensor_copies ? 1 : 0));
       REQUIRE(device.arguments.size() == (tensor_copies ? (lengths[i] + 63) / 64 * 64 + 128 : lengths[i]));
-      if (tensor_copies) CHECK(std::all_of(device.arguments.end() - 128, device.arguments.end(), [](unsigned char byte) { return byte == 0x5a; }));
+      if (tensor_copies)
+        CHECK(std::all_of(device.arguments.end() - 128, device.arguments.end(),
+                          [](unsigned char byte) { return byte == 0x5a; }));
     }
 }
 
@@ -145,7 +168,8 @@ TEST_CASE("a call without columns launches nothing, and asks for no map") {
   }
 }
 
-TEST_CASE("what a map cannot say is known before: sizes past 31 bits, strides past 40 bits of bytes, devices without any") {
+TEST_CASE(
+    "what a map cannot say is known before: sizes past 31 bits, strides past 40 bits of bytes, devices without any") {
   test::FakeDevice device;
   const auto query_of = [&](const Spmm& problem, const TopologyStatistics& statistics) {
     return *ops::make_query(problem, statistics, {problem.n, problem.n}, &device);

@@ -43,7 +43,8 @@ using test::pick;
 /// What the kernel of these traits and this config says of them.
 template <class Traits, class Config>
 std::string broken_rule_of(const FieldMap& traits, const FieldMap& config) {
-  const char* const sentence = broken_rule(codegen::from_map<Traits>(traits).value(), codegen::from_map<Config>(config).value());
+  const char* const sentence =
+      broken_rule(codegen::from_map<Traits>(traits).value(), codegen::from_map<Config>(config).value());
   return sentence == nullptr ? "" : sentence;
 }
 
@@ -118,14 +119,16 @@ using Queries = std::vector<std::shared_ptr<const ops::Query>>;
 Queries spmm_queries(sparse::Random& random) {
   Queries list;
   // Every family of 16-bit elements serves this one.
-  list.push_back(ops::make_query(Spmm{.n = 256, .element = Dtype::f16}, test::statistics_of(512, 2048, 0.4), {256, 256}, nullptr));
+  list.push_back(
+      ops::make_query(Spmm{.n = 256, .element = Dtype::f16}, test::statistics_of(512, 2048, 0.4), {256, 256}, nullptr));
   for (int i = 0; i < 12; ++i) {
     Spmm problem = test::random_tensor_problem(random);
     if (random.below(4) == 0) problem.math = Math::strict;
     problem.sparse_transposed = random.below(4) == 0;
     problem.nonfinite = pick(random, {NonFinite::dense, NonFinite::sparse});
     if (random.below(4) == 0) problem.n = 1 + random.below(4);
-    const auto statistics = test::statistics_of(64 + random.below(5000), 64 + random.below(5000), 0.02 + 0.4 * random.uniform());
+    const auto statistics =
+        test::statistics_of(64 + random.below(5000), 64 + random.below(5000), 0.02 + 0.4 * random.uniform());
     list.push_back(ops::make_query(problem, statistics, {problem.n, problem.n}, nullptr));
   }
   return list;
@@ -140,7 +143,8 @@ Queries sddmm_queries(sparse::Random& random) {
     problem.batch = 1 + random.below(3);
     problem.alignment_bytes = size_of(problem.element) << random.below(3);
     problem.nonfinite = pick(random, {NonFinite::dense, NonFinite::sparse});
-    const auto statistics = test::statistics_of(64 + random.below(5000), 64 + random.below(5000), 0.05 + 0.4 * random.uniform());
+    const auto statistics =
+        test::statistics_of(64 + random.below(5000), 64 + random.below(5000), 0.05 + 0.4 * random.uniform());
     list.push_back(ops::make_query(problem, statistics, {problem.n, problem.n}, nullptr));
   }
   return list;
@@ -178,16 +182,18 @@ Queries depthwise_queries(sparse::Random& random) {
 Queries bias_activation_queries(sparse::Random& random) {
   Queries list;
   for (const int alignment : {4, 8, 16})
-    list.push_back(ops::make_query(BiasActivation{.rows = 1 + random.below(5000), .columns = 1 + random.below(5000), .alignment_bytes = alignment},
-                                   {}, {}, nullptr));
+    list.push_back(ops::make_query(
+        BiasActivation{.rows = 1 + random.below(5000), .columns = 1 + random.below(5000), .alignment_bytes = alignment},
+        {}, {}, nullptr));
   return list;
 }
 
 Queries im2col_queries(sparse::Random& random) {
   Queries list;
   for (const int channels : {1, 64, 512})
-    list.push_back(
-        ops::make_query(Im2col{.channels = channels, .height = 8 + random.below(50), .width = 8 * (1 + random.below(8))}, {}, {}, nullptr));
+    list.push_back(ops::make_query(
+        Im2col{.channels = channels, .height = 8 + random.below(50), .width = 8 * (1 + random.below(8))}, {}, {},
+        nullptr));
   return list;
 }
 
@@ -238,7 +244,8 @@ void compare(const ops::Family& family, const ops::Query& query, sparse::Random&
       CHECK(*reason == sentence);
       ++answers.refused_by_kernel;
     } else {
-      for (const Specialisation& launched : with_rules(family.launches(query, config, {}))) CHECK(launched.broken_rule() == "");
+      for (const Specialisation& launched : with_rules(family.launches(query, config, {})))
+        CHECK(launched.broken_rule() == "");
       ++answers.admitted;
     }
   }

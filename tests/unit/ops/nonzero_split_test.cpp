@@ -19,14 +19,22 @@ namespace {
 using test::pick;
 using test::query_of;
 
-const TopologyStatistics layer{.rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 300, .mean_row = 195, .row_variation = 0.15};
-const TopologyStatistics graph{
-    .rows = 65536, .cols = 65536, .nonzeros = 1000000, .longest_row = 40000, .empty_rows = 100, .mean_row = 15.3, .row_variation = 12};
+const TopologyStatistics layer{
+    .rows = 512, .cols = 2048, .nonzeros = 100000, .longest_row = 300, .mean_row = 195, .row_variation = 0.15};
+const TopologyStatistics graph{.rows = 65536,
+                               .cols = 65536,
+                               .nonzeros = 1000000,
+                               .longest_row = 40000,
+                               .empty_rows = 100,
+                               .mean_row = 15.3,
+                               .row_variation = 12};
 
 const ops::Family& family() { return *ops::find_family("spmm", "nonzero_split"); }
 const ops::Family& row_tile() { return *ops::find_family("spmm", "row_tile"); }
 
-double predicted(const ops::Family& of, const ops::SpmmQuery& query) { return of.predict_us(query, of.default_config(query)); }
+double predicted(const ops::Family& of, const ops::SpmmQuery& query) {
+  return of.predict_us(query, of.default_config(query));
+}
 
 }  // namespace
 
@@ -49,7 +57,8 @@ TEST_CASE("nonzero_split: every problem is taken but strict ones and those whose
     if (random.below(3) == 0) problem.dense_leading = std::max(problem.n, cols) + random.below(20);
     if (random.below(3) == 0) problem.output_leading = std::max(problem.n, rows) + random.below(20);
     problem.alignment_bytes = size_of(problem.element) << random.below(3);
-    ops::SpmmQuery query = query_of(problem, {.rows = rows, .cols = cols, .nonzeros = rows * 3, .longest_row = random.below(5000)});
+    ops::SpmmQuery query =
+        query_of(problem, {.rows = rows, .cols = cols, .nonzeros = rows * 3, .longest_row = random.below(5000)});
     if (random.below(4) == 0) query.n.least = 1;
     INFO(to_text(family().default_config(query)), ", n = ", problem.n);
     CHECK(family().declines(query).value_or("") == "");
@@ -71,7 +80,9 @@ TEST_CASE("nonzero_split: chunks are as long as fills the device twice, so longe
   CHECK(items(128, {.rows = 2048, .cols = 512, .nonzeros = 6591, .longest_row = 500, .mean_row = 3}) == 32);
 }
 
-TEST_CASE("nonzero_split: rows are added up in another launch only where one of them reaches over blocks, and only then take workspace") {
+TEST_CASE(
+    "nonzero_split: rows are added up in another launch only where one of them reaches over blocks, and only then take "
+    "workspace") {
   const Spmm problem{.n = 30, .batch = 2};
   NonzeroSplitConfig config;
   config.chunk_items = 64;
@@ -89,7 +100,8 @@ TEST_CASE("nonzero_split: rows are added up in another launch only where one of 
   CHECK(bytes(statistics) == 0);
   statistics.longest_row = 64;
   CHECK(launches(statistics) == 2);
-  CHECK(bytes(statistics) == 12 * 2 * 2 * 32 * 4);  // ceil(6000 / 64) chunks in 12 blocks, two pieces each, of 32 elements, twice
+  CHECK(bytes(statistics) ==
+        12 * 2 * 2 * 32 * 4);  // ceil(6000 / 64) chunks in 12 blocks, two pieces each, of 32 elements, twice
   statistics.rows = 10;
   statistics.nonzeros = 500;
   CHECK(launches(statistics) == 1);  // one block
@@ -139,7 +151,8 @@ TEST_CASE("nonzero_split: a launch fills its arguments, and its grid covers all 
       CHECK(args.product.slow_tiles == (rows_first ? column_tiles : blocks));
       CHECK((args.chunks == chunks && args.chunk_count == chunk_total && args.block_count == blocks));
       CHECK((args.piece_leading == 200 && args.cuts_rows && static_cast<void*>(args.pieces) == workspace));
-      CHECK((args.product.n == 200 && args.product.dense_leading == 208 && args.product.batch == 3 && args.product.m == 65536U));
+      CHECK((args.product.n == 200 && args.product.dense_leading == 208 && args.product.batch == 3 &&
+             args.product.m == 65536U));
     }
   }
 }
@@ -161,8 +174,10 @@ TEST_CASE("nonzero_split: each rule refuses a config that breaks it, with its re
       {"multiple of threads_per_row", [](NonzeroSplitConfig& c) { c.tile_columns = 96; }},
       {"tile_columns divides", [](NonzeroSplitConfig& c) { c.column_edge = ColumnEdge::unchecked; }},
       {"min_blocks is 1 to 32", [](NonzeroSplitConfig& c) { c.min_blocks = 0; }},
-      {"past the last column", [](NonzeroSplitConfig& c) { c.tile_columns = 1024, c.loads_in_flight = 1, c.min_blocks = 1; }},
-      {"shared memory", [](NonzeroSplitConfig& c) { c.chunks_per_block = 32, c.tile_nonzeros = 256, c.min_blocks = 1; }},
+      {"past the last column",
+       [](NonzeroSplitConfig& c) { c.tile_columns = 1024, c.loads_in_flight = 1, c.min_blocks = 1; }},
+      {"shared memory",
+       [](NonzeroSplitConfig& c) { c.chunks_per_block = 32, c.tile_nonzeros = 256, c.min_blocks = 1; }},
       {"fit the registers", [](NonzeroSplitConfig& c) { c.tile_columns = 512, c.loads_in_flight = 16; }},
   };
   const ops::SpmmQuery query = query_of({.n = 260}, graph);
@@ -177,14 +192,16 @@ TEST_CASE("nonzero_split: each rule refuses a config that breaks it, with its re
 }
 
 TEST_CASE(
-    "nonzero_split: the space starts with the default and repeats nothing, and more than the default is raced first only where rows are uneven or "
+    "nonzero_split: the space starts with the default and repeats nothing, and more than the default is raced first "
+    "only where rows are uneven or "
     "few") {
   for (const Dtype type : {Dtype::f32, Dtype::f16}) {
     const ops::SpmmQuery query = query_of({.n = 256, .element = type}, graph);
     const std::vector<FieldMap> space = family().space(query);
     CHECK(space.front() == family().default_config(query));
     CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
-    const auto count = std::count_if(space.begin(), space.end(), [&](const FieldMap& config) { return !family().forbidden(query, config); });
+    const auto count = std::count_if(space.begin(), space.end(),
+                                     [&](const FieldMap& config) { return !family().forbidden(query, config); });
     CHECK(count >= 200);
     CHECK(count <= 1500);
     const std::vector<FieldMap> list = family().short_list(query);
@@ -193,19 +210,25 @@ TEST_CASE(
     CHECK((list.size() >= 6 && list.size() <= 13));
     CHECK(family().short_list(query_of({.n = 256, .element = type}, layer)).size() == 1);
   }
-  const TopologyStatistics few_rows{.rows = 16, .cols = 100000, .nonzeros = 400000, .longest_row = 25100, .mean_row = 25000, .row_variation = 0.01};
+  const TopologyStatistics few_rows{
+      .rows = 16, .cols = 100000, .nonzeros = 400000, .longest_row = 25100, .mean_row = 25000, .row_variation = 0.01};
   CHECK(family().short_list(query_of({.n = 32}, few_rows)).size() > 1);
 }
 
-TEST_CASE("nonzero_split: the heuristic prefers it to row_tile where rows are very uneven or few, and row_tile where they are even") {
+TEST_CASE(
+    "nonzero_split: the heuristic prefers it to row_tile where rows are very uneven or few, and row_tile where they "
+    "are even") {
   const auto wins = [](const Spmm& problem, const TopologyStatistics& statistics) {
     const ops::SpmmQuery query = query_of(problem, statistics);
     return predicted(family(), query) < predicted(row_tile(), query);
   };
   CHECK(wins({.n = 32}, graph));
   CHECK(wins({.n = 128}, graph));
-  CHECK(wins({.n = 64}, {.rows = 8, .cols = 100000, .nonzeros = 400000, .longest_row = 50100, .mean_row = 50000, .row_variation = 0.01}));
+  CHECK(wins(
+      {.n = 64},
+      {.rows = 8, .cols = 100000, .nonzeros = 400000, .longest_row = 50100, .mean_row = 50000, .row_variation = 0.01}));
   for (const std::int64_t n : {1, 32, 256, 2048}) CHECK(!wins({.n = n}, layer));
-  CHECK(!wins({.n = 64}, {.rows = 64, .cols = 64, .nonzeros = 819, .longest_row = 20, .mean_row = 12.8, .row_variation = 0.25}));
+  CHECK(!wins({.n = 64},
+              {.rows = 64, .cols = 64, .nonzeros = 819, .longest_row = 20, .mean_row = 12.8, .row_variation = 0.25}));
   CHECK(std::isfinite(predicted(family(), query_of({.n = 64}, {.rows = 4, .cols = 4}))));
 }

@@ -11,7 +11,9 @@ using namespace vostok;
 
 namespace {
 
-TopologyStatistics statistics_of(const sparse::Csr& csr) { return sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices); }
+TopologyStatistics statistics_of(const sparse::Csr& csr) {
+  return sparse::statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices);
+}
 
 PackedStructure structure_of(const sparse::PackedForm& form) {
   return {.headers = nullptr,
@@ -39,8 +41,8 @@ TEST_CASE("every kind of packed strips has a format's name, and every name its k
   CHECK(ops::packed_format({.mode = PackedMode::f16x3, .marked = true}) == "strip16x64/pair/f16x3/marked");
   CHECK(ops::strip_kinds().size() == 10);
   for (const ops::StripKind& kind : ops::strip_kinds()) CHECK(ops::find_strip_kind(ops::packed_format(kind)) == kind);
-  for (const char* const other :
-       {"", "csr", "strip16x64/pair/", "strip16x64/pair/f16x4", "strip16x64/five/f16x3", "f16x3", "strip16x64/pair/f16x1/marked"})
+  for (const char* const other : {"", "csr", "strip16x64/pair/", "strip16x64/pair/f16x4", "strip16x64/five/f16x3",
+                                  "f16x3", "strip16x64/pair/f16x1/marked"})
     CHECK_FALSE(ops::find_strip_kind(other));
 }
 
@@ -48,7 +50,8 @@ TEST_CASE("the room that statistics promise holds the packed values of every str
   constexpr std::uint64_t seed = 31;
   INFO("seed " << seed);
   for (const double sparsity : {0.0, 0.3, 0.7, 0.9, 0.99, 1.0})
-    for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {256, 64}, {300, 333}, {1000, 65}, {3, 0}, {512, 512}}) {
+    for (const auto& [rows, cols] :
+         {std::pair<std::int64_t, std::int64_t>{1, 1}, {256, 64}, {300, 333}, {1000, 65}, {3, 0}, {512, 512}}) {
       INFO(rows << " x " << cols << ", sparsity " << sparsity);
       const sparse::Csr csr = sparse::uniform(rows, cols, sparsity, seed);
       for (const ops::StripKind& kind : ops::strip_kinds()) {
@@ -56,7 +59,8 @@ TEST_CASE("the room that statistics promise holds the packed values of every str
         const PackedStructure structure = structure_of(sparse::packed_form(csr, {}, kind.grain));
         const ops::PackedLayout exact = ops::packed_layout(kind, structure);
         const ops::PackedLayout room = ops::packed_layout_bound(kind, statistics_of(csr));
-        CHECK(exact.exact_offset_bytes - exact.left_offset_bytes == std::int64_t{structure.left} * std::int64_t{sizeof(LeftEntry)});
+        CHECK(exact.exact_offset_bytes - exact.left_offset_bytes ==
+              std::int64_t{structure.left} * std::int64_t{sizeof(LeftEntry)});
         CHECK(exact.used_bytes - exact.exact_offset_bytes == (kind.marked ? csr.nonzeros() * 4 : 0));
         CHECK(exact.used_bytes <= exact.set_bytes);
         if (kind.marked) continue;  // values that each call packs are read from it
@@ -64,8 +68,8 @@ TEST_CASE("the room that statistics promise holds the packed values of every str
         CHECK(exact.left_offset_bytes <= room.left_offset_bytes);
         CHECK(exact.set_bytes <= room.set_bytes);
         // Half of the nonzeros may be left over, where fours are full; at random far fewer are.
-        CHECK(room.set_bytes <=
-              exact.set_bytes * (kind.grain == PackedGrain::four ? 4 : 3) / 2 + 512 + (kind.grain == PackedGrain::four ? csr.nonzeros() * 4 : 0));
+        CHECK(room.set_bytes <= exact.set_bytes * (kind.grain == PackedGrain::four ? 4 : 3) / 2 + 512 +
+                                    (kind.grain == PackedGrain::four ? csr.nonzeros() * 4 : 0));
         CHECK(exact.set_bytes % 256 == 0);
         CHECK(room.set_bytes % 256 == 0);
       }
@@ -75,15 +79,21 @@ TEST_CASE("the room that statistics promise holds the packed values of every str
 TEST_CASE("strips are declined where a column is named twice, where nearly all would be empty, and past 32 bits") {
   CHECK_FALSE(ops::packed_strips_declined(statistics_of(sparse::uniform(100, 100, 0.5, 1))));
   CHECK_FALSE(ops::packed_strips_declined({.rows = 8192, .cols = 8192, .nonzeros = 1000, .longest_row = 10}));
-  const auto declined = [](const TopologyStatistics& statistics) { return ops::packed_strips_declined(statistics).value_or("not declined"); };
+  const auto declined = [](const TopologyStatistics& statistics) {
+    return ops::packed_strips_declined(statistics).value_or("not declined");
+  };
   CHECK(test::contains(declined({.rows = 9, .cols = 9, .nonzeros = 9, .longest_row = 3, .duplicates = true}), "twice"));
-  CHECK(test::contains(declined({.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 5'000'000, .longest_row = 100}), "headers"));
+  CHECK(test::contains(declined({.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 5'000'000, .longest_row = 100}),
+                       "headers"));
   for (const std::int64_t below : {0, 1, 512})
-    CHECK(
-        test::contains(declined({.rows = 1 << 17, .cols = 1 << 17, .nonzeros = (std::int64_t{1} << 31) - below, .longest_row = 1 << 17}), "32 bits"));
+    CHECK(test::contains(
+        declined(
+            {.rows = 1 << 17, .cols = 1 << 17, .nonzeros = (std::int64_t{1} << 31) - below, .longest_row = 1 << 17}),
+        "32 bits"));
 }
 
-TEST_CASE("a binding finds its strips in the workspace where values change, and in the packed values where they persist") {
+TEST_CASE(
+    "a binding finds its strips in the workspace where values change, and in the packed values where they persist") {
   const sparse::Csr csr = sparse::uniform(300, 200, 0.8, 2);
   const sparse::PackedForm form = sparse::packed_form(csr);
   alignas(256) static unsigned char memory[1 << 16];
@@ -103,10 +113,12 @@ TEST_CASE("a binding finds its strips in the workspace where values change, and 
     CHECK(first.data == memory + 16 + 1024 + form.row_strips * 64);
     CHECK((first.set_bytes > 0) == batched);
     CHECK(ops::packed_workspace_bytes(query(), {.mode = PackedMode::f16x3}) ==
-          (batched ? 3 * first.set_bytes : ops::packed_layout_bound({.mode = PackedMode::f16x3}, statistics_of(csr)).set_bytes));
+          (batched ? 3 * first.set_bytes
+                   : ops::packed_layout_bound({.mode = PackedMode::f16x3}, statistics_of(csr)).set_bytes));
     const PackedStrips third = packed_set(first, 2);
     CHECK(third.data == first.data + 2 * first.set_bytes);
-    CHECK(reinterpret_cast<const unsigned char*>(third.row_scales) == reinterpret_cast<const unsigned char*>(first.row_scales) + 2 * first.set_bytes);
+    CHECK(reinterpret_cast<const unsigned char*>(third.row_scales) ==
+          reinterpret_cast<const unsigned char*>(first.row_scales) + 2 * first.set_bytes);
 
     problem.value_lifetime = ValueLifetime::persistent;
     const PackedStrips persistent = ops::packed_operand(query(), {.mode = PackedMode::f16x3}, topology, 0).strips(call);
@@ -117,12 +129,15 @@ TEST_CASE("a binding finds its strips in the workspace where values change, and 
   }
 }
 
-TEST_CASE("packing at every call is expected to take longer with more strips, nonzeros, terms and sets, in fuller strips, and for a transpose") {
+TEST_CASE(
+    "packing at every call is expected to take longer with more strips, nonzeros, terms and sets, in fuller strips, "
+    "and for a transpose") {
   const TopologyStatistics few{.rows = 4096, .cols = 4096, .nonzeros = 1'000'000, .longest_row = 300};
   TopologyStatistics wide = few, full = few;
   wide.cols *= 4;
   full.nonzeros *= 4;
-  const auto us = [](const Spmm& problem, const TopologyStatistics& statistics, PackedMode mode = PackedMode::f16x3, bool crowded = false) {
+  const auto us = [](const Spmm& problem, const TopologyStatistics& statistics, PackedMode mode = PackedMode::f16x3,
+                     bool crowded = false) {
     return ops::packing_us(*ops::make_query(problem, statistics, {64, 64, 1}, nullptr), mode, crowded);
   };
   const double standard = us({.n = 64}, few);
@@ -131,7 +146,9 @@ TEST_CASE("packing at every call is expected to take longer with more strips, no
   CHECK(us({.n = 64}, few, PackedMode::f16x1) == doctest::Approx(standard / 2).epsilon(0.1));
   CHECK(us({.n = 64, .sparse_transposed = true}, few) > 1.5 * standard);
   // Sets are packed side by side: what one warp waits for is waited for once.
-  const auto of_sets = [&](int sets, PackedMode mode) { return us({.n = 64, .batch = sets, .values_per_batch = true}, few, mode); };
+  const auto of_sets = [&](int sets, PackedMode mode) {
+    return us({.n = 64, .batch = sets, .values_per_batch = true}, few, mode);
+  };
   const double set = of_sets(2, PackedMode::f16x3) - of_sets(1, PackedMode::f16x3);
   CHECK(of_sets(1, PackedMode::f16x3) == doctest::Approx(standard));
   CHECK(of_sets(3, PackedMode::f16x3) == doctest::Approx(standard + 2 * set));

@@ -30,7 +30,8 @@ struct Products {
 
 TEST_CASE("a wide product in 16 bits is bound by memory, and in f32 by the arithmetic that the problem asks for") {
   const Products products;
-  const double speed = ops::machine_of(*ops::make_query(Spmm{.n = 8}, products.statistics, {8, 8}, &products.device)).speed();
+  const double speed =
+      ops::machine_of(*ops::make_query(Spmm{.n = 8}, products.statistics, {8, 8}, &products.device)).speed();
   const Spmm half{.n = 200704, .element = Dtype::f16};
   const auto wide = products.spmm(half);
   REQUIRE(wide.has_value());
@@ -47,8 +48,10 @@ TEST_CASE("what is read beside the product, and batches, count into the bound") 
   const Products products;
   const double plain = products.spmm({.n = 1024})->memory_us;
   const double output_us = 512. * 1024 * 4 / 4.2e6;
-  CHECK(products.spmm({.n = 1024, .epilogue = {.residual = true}})->memory_us == doctest::Approx(plain + output_us).epsilon(0.01));
-  CHECK(products.spmm({.n = 1024, .epilogue = {.accumulate = true}})->memory_us == doctest::Approx(plain + output_us).epsilon(0.01));
+  CHECK(products.spmm({.n = 1024, .epilogue = {.residual = true}})->memory_us ==
+        doctest::Approx(plain + output_us).epsilon(0.01));
+  CHECK(products.spmm({.n = 1024, .epilogue = {.accumulate = true}})->memory_us ==
+        doctest::Approx(plain + output_us).epsilon(0.01));
   const auto batch = products.spmm({.n = 1024, .batch = 8});
   CHECK(batch->memory_us > 7 * plain);
   CHECK(batch->dense_us == doctest::Approx(8 * products.spmm({.n = 1024})->dense_us));

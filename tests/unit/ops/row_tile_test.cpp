@@ -58,7 +58,8 @@ TEST_CASE("the default config is admitted for every problem that is not declined
     const std::int64_t rows = 1 + random.below(std::int64_t{1} << random.below(20));
     const std::int64_t cols = 1 + random.below(100000);
     const Spmm problem = random_problem(random, rows, cols);
-    ops::SpmmQuery query = query_of(problem, {.rows = rows, .cols = cols, .nonzeros = rows * 3, .longest_row = random.below(5000)});
+    ops::SpmmQuery query =
+        query_of(problem, {.rows = rows, .cols = cols, .nonzeros = rows * 3, .longest_row = random.below(5000)});
     if (random.below(4) == 0) query.n.least = 1;
     REQUIRE(!family().declines(query));
     const auto reason = family().forbidden(query, family().default_config(query));
@@ -67,7 +68,9 @@ TEST_CASE("the default config is admitted for every problem that is not declined
   }
 }
 
-TEST_CASE("the paper's heuristic is in the short list: n rounded up to a power of two, at most 64 columns, widest legal vectors") {
+TEST_CASE(
+    "the paper's heuristic is in the short list: n rounded up to a power of two, at most 64 columns, widest legal "
+    "vectors") {
   struct Expected {
     std::int64_t n;
     int alignment, tile_columns, dense_vector, sparse_vector;
@@ -81,7 +84,8 @@ TEST_CASE("the paper's heuristic is in the short list: n rounded up to a power o
                             {2048, 16, 64, 4, 4},
                             {2048, 8, 64, 2, 2},
                             {2048, 4, 64, 1, 1}}) {
-    const RowTileConfig config = ops::row_tile::paper_config(query_of({.n = e.n, .alignment_bytes = e.alignment}, layer));
+    const RowTileConfig config =
+        ops::row_tile::paper_config(query_of({.n = e.n, .alignment_bytes = e.alignment}, layer));
     INFO("n = ", e.n, ", alignment ", e.alignment);
     CHECK(config.tile_columns == e.tile_columns);
     CHECK(config.dense_vector == e.dense_vector);
@@ -95,7 +99,8 @@ TEST_CASE("the paper's heuristic is in the short list: n rounded up to a power o
 TEST_CASE("the default is what the cost model likes best of the short list's shapes with the likeliest preparation") {
   for (const Spmm& problem : {Spmm{.n = 256}, Spmm{.n = 2048}, Spmm{.n = 3, .math = Math::strict}})
     for (const double density : {0.02, 0.3}) {
-      TopologyStatistics statistics{.rows = 512, .cols = 2048, .nonzeros = static_cast<std::int64_t>(512 * 2048 * density), .longest_row = 700};
+      TopologyStatistics statistics{
+          .rows = 512, .cols = 2048, .nonzeros = static_cast<std::int64_t>(512 * 2048 * density), .longest_row = 700};
       statistics.mean_row = static_cast<double>(statistics.nonzeros) / 512;
       const ops::SpmmQuery query = query_of(problem, statistics);
       const RowTileConfig chosen = ops::row_tile::default_config(query);
@@ -106,10 +111,13 @@ TEST_CASE("the default is what the cost model likes best of the short list's sha
     }
 }
 
-TEST_CASE("the default of 16-bit elements leaves out what may spill, and is the paper's heuristic where sums are kept in two levels") {
+TEST_CASE(
+    "the default of 16-bit elements leaves out what may spill, and is the paper's heuristic where sums are kept in two "
+    "levels") {
   for (const std::int64_t longest : {100, 2000}) {
     const ops::SpmmQuery query =
-        query_of({.n = 256, .element = Dtype::f16}, {.rows = 512, .cols = 2048, .nonzeros = 50000, .longest_row = longest, .mean_row = 98});
+        query_of({.n = 256, .element = Dtype::f16},
+                 {.rows = 512, .cols = 2048, .nonzeros = 50000, .longest_row = longest, .mean_row = 98});
     const RowTileConfig chosen = ops::row_tile::default_config(query);
     CHECK((chosen.loads_in_flight < 8 || !chosen.overlap_batches));
     CHECK(ops::row_tile::traits(query).blocked_sum == (longest == 2000));
@@ -119,7 +127,8 @@ TEST_CASE("the default of 16-bit elements leaves out what may spill, and is the 
 
 TEST_CASE("few blocks for many multiprocessors cost what the busiest one takes in") {
   // Rows that share next to nothing of B: larger tiles save no reads.
-  const ops::SpmmQuery query = query_of({.n = 128}, {.rows = 256, .cols = 1'000'000, .nonzeros = 80000, .longest_row = 400, .mean_row = 312});
+  const ops::SpmmQuery query =
+      query_of({.n = 128}, {.rows = 256, .cols = 1'000'000, .nonzeros = 80000, .longest_row = 400, .mean_row = 312});
   RowTileConfig config = ops::row_tile::paper_config(query);
   const double many = ops::row_tile::predict_us(query, config);
   config.tile_rows *= 8;
@@ -133,12 +142,16 @@ TEST_CASE("16-bit elements take eight of a kind, and tiles of as many bytes") {
     CHECK(config.sparse_vector == 8);
     CHECK(config.tile_columns == 128);
     CHECK(ops::row_tile::paper_config(query_of({.n = 252, .element = type}, layer)).dense_vector == 4);
-    CHECK(ops::row_tile::paper_config(query_of({.n = 256, .element = type, .alignment_bytes = 2}, layer)).dense_vector == 1);
+    CHECK(
+        ops::row_tile::paper_config(query_of({.n = 256, .element = type, .alignment_bytes = 2}, layer)).dense_vector ==
+        1);
   }
 }
 
 TEST_CASE("vectors are as wide as B, C and what is prepared allow") {
-  const auto vector = [](const Spmm& problem) { return ops::row_tile::paper_config(query_of(problem, layer)).dense_vector; };
+  const auto vector = [](const Spmm& problem) {
+    return ops::row_tile::paper_config(query_of(problem, layer)).dense_vector;
+  };
   CHECK(vector({.n = 64, .element = Dtype::f16, .output = Dtype::f32, .alignment_bytes = 8}) == 2);
   CHECK(vector({.n = 64, .element = Dtype::f32, .output = Dtype::f16, .alignment_bytes = 8}) == 2);
   CHECK(vector({.n = 64, .output_leading = 66}) == 2);
@@ -147,8 +160,11 @@ TEST_CASE("vectors are as wide as B, C and what is prepared allow") {
   CHECK(vector({.n = 64, .batch = 2, .dense_stride = 2048 * 64 + 1}) == 1);
 }
 
-TEST_CASE("a column-major B is prepared and a transposed A's values are looked up by default, and the space holds the other ways") {
-  const ops::SpmmQuery query = query_of({.n = 64, .sparse_transposed = true, .dense_layout = Layout::column_major}, layer);
+TEST_CASE(
+    "a column-major B is prepared and a transposed A's values are looked up by default, and the space holds the other "
+    "ways") {
+  const ops::SpmmQuery query =
+      query_of({.n = 64, .sparse_transposed = true, .dense_layout = Layout::column_major}, layer);
   const RowTileConfig config = ops::row_tile::default_config(query);
   CHECK(config.prepare_dense);
   CHECK(!config.pack_values);
@@ -160,7 +176,8 @@ TEST_CASE("a column-major B is prepared and a transposed A's values are looked u
 }
 
 TEST_CASE("the workspace holds packed values and the prepared B, each on its boundary, for the largest n") {
-  const Spmm problem{.n = 60, .batch = 3, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major};
+  const Spmm problem{
+      .n = 60, .batch = 3, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major};
   const ops::SpmmQuery query = query_of(problem, {.rows = 7, .cols = 10, .nonzeros = 33, .longest_row = 5});
   RowTileConfig config = ops::row_tile::default_config(query);
   const auto bytes = [&] { return family().workspace_bytes(query, codegen::to_map(config)); };
@@ -181,17 +198,21 @@ TEST_CASE("B is not prepared where A has no nonzeros: nothing would read it") {
   CHECK(family().launches(query, codegen::to_map(config), {}).size() == 1);
 }
 
-TEST_CASE("the space starts with the default, repeats nothing, and its admitted part and short list are of the promised size") {
+TEST_CASE(
+    "the space starts with the default, repeats nothing, and its admitted part and short list are of the promised "
+    "size") {
   std::vector<Spmm> problems;
   for (const Math math : {Math::accurate, Math::strict})
     for (const Dtype type : {Dtype::f32, Dtype::bf16}) problems.push_back({.n = 256, .element = type, .math = math});
-  problems.push_back({.n = 256, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major});
+  problems.push_back(
+      {.n = 256, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major});
   for (const Spmm& problem : problems) {
     const ops::SpmmQuery query = query_of(problem, layer);
     const std::vector<FieldMap> space = family().space(query);
     CHECK(space.front() == family().default_config(query));
     CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
-    const auto count = std::count_if(space.begin(), space.end(), [&](const FieldMap& config) { return !family().forbidden(query, config); });
+    const auto count = std::count_if(space.begin(), space.end(),
+                                     [&](const FieldMap& config) { return !family().forbidden(query, config); });
     CHECK(count >= 300);
     CHECK(count <= (problem.element == Dtype::f32 ? 2200 : 1800));
     const std::vector<FieldMap> list = family().short_list(query);
@@ -222,13 +243,18 @@ TEST_CASE("each rule refuses a config that breaks it, with its reason") {
       {"slot_entries is 0 or a power of two", [](RowTileConfig& c) { c.slot_entries = 48; }},
       {"slot_entries is 0 or a power of two", [](RowTileConfig& c) { c.slot_entries = 256, c.tile_nonzeros = 128; }},
       {"slot_entries is at least as many", [](RowTileConfig& c) { c.slot_entries = 32, c.residue_unroll = 32; }},
-      {"row_pieces is a power of two", [](RowTileConfig& c) { c.slot_entries = 64, c.row_pieces = 3, c.deal_rows = false; }},
-      {"row_pieces is a power of two", [](RowTileConfig& c) { c.slot_entries = 64, c.tile_rows = 4, c.row_pieces = 8, c.deal_rows = false; }},
-      {"pieces of rows have slots", [](RowTileConfig& c) { c.slot_entries = 0, c.tile_rows = 4, c.row_pieces = 2, c.deal_rows = false; }},
-      {"excludes deal_rows", [](RowTileConfig& c) { c.slot_entries = 64, c.tile_rows = 4, c.row_pieces = 2, c.deal_rows = true; }},
+      {"row_pieces is a power of two",
+       [](RowTileConfig& c) { c.slot_entries = 64, c.row_pieces = 3, c.deal_rows = false; }},
+      {"row_pieces is a power of two",
+       [](RowTileConfig& c) { c.slot_entries = 64, c.tile_rows = 4, c.row_pieces = 8, c.deal_rows = false; }},
+      {"pieces of rows have slots",
+       [](RowTileConfig& c) { c.slot_entries = 0, c.tile_rows = 4, c.row_pieces = 2, c.deal_rows = false; }},
+      {"excludes deal_rows",
+       [](RowTileConfig& c) { c.slot_entries = 64, c.tile_rows = 4, c.row_pieces = 2, c.deal_rows = true; }},
       {"min_blocks is 1 to 32", [](RowTileConfig& c) { c.min_blocks = 0; }},
       {"fit the registers", [](RowTileConfig& c) { c.loads_in_flight = 64; }},
-      {"past the last column", [](RowTileConfig& c) { c.tile_columns = 512, c.loads_in_flight = c.residue_unroll = 2, c.min_blocks = 1; }},
+      {"past the last column",
+       [](RowTileConfig& c) { c.tile_columns = 512, c.loads_in_flight = c.residue_unroll = 2, c.min_blocks = 1; }},
       {"shared memory", [](RowTileConfig& c) { c.tile_nonzeros = 512, c.tile_rows = 32, c.min_blocks = 1; }},
   };
   const ops::SpmmQuery query = query_of({.n = 256}, layer);
@@ -261,16 +287,23 @@ TEST_CASE("rules that depend on the problem refuse the default of a kinder one")
   CHECK(family().forbidden(query_of({.n = 256}, layer), garbled));
 }
 
-TEST_CASE("offsets take 64 bits from the first byte past 2^31, and sums are blocked only where rows are long and math is not strict") {
-  const auto traits = [](const Spmm& problem, const TopologyStatistics& statistics) { return ops::row_tile::traits(query_of(problem, statistics)); };
-  const auto with_cols = [](std::int64_t cols) { return TopologyStatistics{.rows = 1, .cols = cols, .nonzeros = 1, .longest_row = 1}; };
+TEST_CASE(
+    "offsets take 64 bits from the first byte past 2^31, and sums are blocked only where rows are long and math is not "
+    "strict") {
+  const auto traits = [](const Spmm& problem, const TopologyStatistics& statistics) {
+    return ops::row_tile::traits(query_of(problem, statistics));
+  };
+  const auto with_cols = [](std::int64_t cols) {
+    return TopologyStatistics{.rows = 1, .cols = cols, .nonzeros = 1, .longest_row = 1};
+  };
   CHECK(!traits({.n = 1024}, with_cols((std::int64_t{1} << 19) - 1)).wide_offsets);
   CHECK(traits({.n = 1024}, with_cols(std::int64_t{1} << 19)).wide_offsets);
   CHECK(traits({.n = 4, .dense_leading = 1024}, with_cols(std::int64_t{1} << 19)).wide_offsets);
   CHECK(traits({.n = 64}, layer).blocked_sum);
   CHECK(!traits({.n = 64, .math = Math::strict}, layer).blocked_sum);
   TopologyStatistics short_rows = layer;
-  short_rows.longest_row = 224;  // an eighth short of a block: a mask that replaces this one may have somewhat longer rows
+  short_rows.longest_row =
+      224;  // an eighth short of a block: a mask that replaces this one may have somewhat longer rows
   TopologyStatistics many = layer;
   CHECK(!traits({.n = 64}, many).wide_nonzeros);
   many.nonzeros = std::int64_t{1} << 31;
@@ -279,75 +312,12 @@ TEST_CASE("offsets take 64 bits from the first byte past 2^31, and sums are bloc
   CHECK(!traits({.n = 64}, short_rows).blocked_sum);
 }
 
-TEST_CASE("a launch fills every argument and a grid that covers all tiles in either raster") {
-  TopologyStatistics tall = layer;
-  tall.rows = 1'000'003;
-  for (const Raster raster : {Raster::rows_first, Raster::columns_first}) {
-    const Spmm problem{.n = 200, .batch = 3, .values_per_batch = true, .dense_leading = 208, .value_stride = 100004};
-    const ops::SpmmQuery query = query_of(problem, tall);
-    RowTileConfig config = ops::row_tile::default_config(query);
-    config.raster = raster;
-    const int values = 0, dense = 0, output = 0, bias = 0, residual = 0, offsets = 0, columns = 0, order = 0;
-    const float scale = 0;
-    const ops::TopologyPointers topology{.row_offsets = &offsets, .column_indices = &columns, .row_order = &order};
-    const ops::Launch launch = family().launches(query, codegen::to_map(config), topology).back();
-    const SpmmArguments call{.values = &values,
-                             .dense = &dense,
-                             .output = const_cast<int*>(&output),
-                             .bias = &bias,
-                             .residual = &residual,
-                             .scale = 0.5F,
-                             .device_scale = &scale,
-                             .n = 200};
-    RowTileArgs all{};
-    const device::LaunchShape shape = launch.bind(&call, &all);
-    const CsrProductArgs& args = all.product;
-    const std::int64_t row_tiles = (tall.rows + config.tile_rows - 1) / config.tile_rows;
-    const std::int64_t column_tiles = (200 + config.tile_columns - 1) / config.tile_columns;
-    const std::int64_t slow = std::int64_t{shape.grid.y} * shape.grid.z;
-    CHECK(shape.grid.y <= 65535);
-    CHECK(shape.grid.z <= 65535);
-    CHECK(shape.grid.x == (raster == Raster::rows_first ? row_tiles : column_tiles));
-    CHECK(slow >= 3 * (raster == Raster::rows_first ? column_tiles : row_tiles));
-    CHECK(args.slow_tiles == (raster == Raster::rows_first ? column_tiles : row_tiles));
-    CHECK(shape.block.x == static_cast<unsigned>(threads(config)));
-    CHECK(shape.shared_bytes == shared_bytes(ops::row_tile::traits(query), config));
-    CHECK((args.values == &values && args.dense == &dense && args.output == &output && static_cast<const void*>(args.bias) == &bias));
-    CHECK((args.residual == &residual && args.device_scale == &scale && args.scale == 0.5F));
-    CHECK((args.row_offsets == &offsets && args.column_indices == &columns && all.row_order == &order));
-    CHECK((args.n == 200 && args.dense_leading == 208 && args.output_leading == 200));
-    CHECK((args.value_stride == 100004 && args.dense_stride == std::int64_t{2048} * 208 && args.output_stride == tall.rows * 200));
-    CHECK((args.m == 1'000'003U && args.nonzeros == 100000U && args.batch == 3));
-  }
-}
-
-TEST_CASE("with slots the grid covers the slots, which the kernel gets in place of the row order") {
-  const ops::SpmmQuery query = query_of({.n = 256}, layer);
-  RowTileConfig config = ops::row_tile::paper_config(query);
-  config.slot_entries = 64;
-  config.row_pieces = config.tile_rows;
-  config.deal_rows = false;
-  REQUIRE(!ops::row_tile::forbidden(query, config));
-  const ops::TopologyNeeds needs = family().needs(query, codegen::to_map(config));
-  CHECK(needs.slots == SlotShape{64, config.tile_rows});
-  CHECK(!needs.row_order);
-  const RowRecord record = make_record(3, 2, 1, 1);
-  const int columns = 0;
-  const ops::TopologyPointers topology{.slots = {.records = &record, .columns = &columns, .count = 3001}};
-  const ops::Launch launch = family().launches(query, codegen::to_map(config), topology).back();
-  const SpmmArguments call{.n = 256};
-  RowTileArgs args{};
-  const device::LaunchShape shape = launch.bind(&call, &args);
-  const std::int64_t row_tiles = (3001 + config.tile_rows - 1) / config.tile_rows;
-  CHECK(std::max<std::int64_t>(shape.grid.x, shape.grid.y) >= row_tiles);
-  CHECK(std::int64_t{shape.grid.x} * shape.grid.y == row_tiles * ((256 + config.tile_columns - 1) / config.tile_columns));
-  CHECK((args.slots.records == &record && args.slots.columns == &columns && args.slots.count == 3001));
-}
-
 TEST_CASE("slots of a transposed A need values that are gathered first, and pieces need math that may reorder sums") {
   RowTileConfig config = ops::row_tile::paper_config(query_of({.n = 256}, layer));
   config.slot_entries = 64;
-  const auto reason = [&](const Spmm& problem) { return ops::row_tile::forbidden(query_of(problem, layer), config).value_or(""); };
+  const auto reason = [&](const Spmm& problem) {
+    return ops::row_tile::forbidden(query_of(problem, layer), config).value_or("");
+  };
   CHECK(test::contains(reason({.n = 256, .sparse_transposed = true}), "pack_values"));
   config.row_split = 1;
   config.threads_per_row = 32;
@@ -369,4 +339,6 @@ TEST_CASE("predictions grow with the work and prefer neither nonsense nor nothin
   CHECK(std::isfinite(family().predict_us(empty, family().default_config(empty))));
 }
 
-TEST_CASE("a family that this version does not have is not found") { CHECK(ops::find_family("spmm", "column_tile") == nullptr); }
+TEST_CASE("a family that this version does not have is not found") {
+  CHECK(ops::find_family("spmm", "column_tile") == nullptr);
+}

@@ -46,7 +46,9 @@ const std::vector<Change> changes = {
 
 Sddmm usual() { return {.n = 32, .batch = 2, .element = Dtype::f16, .multiply = true}; }
 
-std::string key_of(const Sddmm& problem) { return ops::make_query(problem, mask, {problem.n, problem.n}, nullptr)->exact; }
+std::string key_of(const Sddmm& problem) {
+  return ops::make_query(problem, mask, {problem.n, problem.n}, nullptr)->exact;
+}
 
 std::string refusal_of(const Sddmm& problem, ErrorCode code) {
   std::string message;
@@ -73,7 +75,9 @@ TEST_CASE("flipping a field of an SDDMM changes the key exactly if the field's l
 }
 
 TEST_CASE("the plain key of an SDDMM is its key without scale, multiplier and accumulation") {
-  const auto plain_of = [](const Sddmm& problem) { return ops::make_query(problem, mask, {problem.n, problem.n}, nullptr)->plain; };
+  const auto plain_of = [](const Sddmm& problem) {
+    return ops::make_query(problem, mask, {problem.n, problem.n}, nullptr)->plain;
+  };
   std::set<std::string> beside;
   const Sddmm standard = usual();
   problem_fields(standard, [&](const char* field, const auto&, KeyRole role) {
@@ -116,7 +120,8 @@ TEST_CASE("what is packed, unused or the default of an SDDMM is written one way"
 }
 
 TEST_CASE("a query has the operands as they are stored") {
-  const auto query = ops::make_query({.n = 32, .batch = 2, .rhs_layout = Layout::column_major, .lhs_leading = 40}, mask, {32, 32}, nullptr);
+  const auto query = ops::make_query({.n = 32, .batch = 2, .rhs_layout = Layout::column_major, .lhs_leading = 40}, mask,
+                                     {32, 32}, nullptr);
   CHECK(query->lhs().leading == 40);
   CHECK(query->lhs().stride == 64 * 40);
   CHECK(query->rhs().lines == 32);
@@ -148,7 +153,8 @@ TEST_CASE("a senseless value of an SDDMM is refused by field and value") {
     const std::string message = refusal_of(problem, ErrorCode::invalid_argument);
     CHECK_MESSAGE(test::contains(message, text), text, " is not in ", message);
   }
-  CHECK(test::contains(refusal_of({.n = 1, .element = Dtype::f16, .output = Dtype::bf16}, ErrorCode::unsupported), "output = bf16"));
+  CHECK(test::contains(refusal_of({.n = 1, .element = Dtype::f16, .output = Dtype::bf16}, ErrorCode::unsupported),
+                       "output = bf16"));
   CHECK(test::contains(refusal_of({.n = 1, .output = Dtype::f16}, ErrorCode::unsupported), "output = f16"));
   const TopologyStatistics many_columns{.rows = 1, .cols = 70000};
   CHECK_THROWS_AS(ops::validate({.n = 1, .index = IndexType::u16}, many_columns), Error);

@@ -22,7 +22,8 @@ std::shared_ptr<const ops::SddmmQuery> query_of(const Sddmm& problem, const Topo
   return ops::make_query(problem, statistics, {problem.n, problem.n}, nullptr);
 }
 
-std::string reason_of(const Sddmm& problem, const std::function<void(RowStripsConfig&)>& change, const TopologyStatistics& statistics = layer) {
+std::string reason_of(const Sddmm& problem, const std::function<void(RowStripsConfig&)>& change,
+                      const TopologyStatistics& statistics = layer) {
   const auto query = query_of(problem, statistics);
   RowStripsConfig config = ops::row_strips::default_config(*query);  // the vector that alignment allows
   config.threads_per_strip = 8;
@@ -38,7 +39,8 @@ std::string reason_of(const Sddmm& problem, const std::function<void(RowStripsCo
 }
 
 std::int64_t admitted(const ops::SddmmQuery& query, const std::vector<FieldMap>& configs) {
-  return std::count_if(configs.begin(), configs.end(), [&](const FieldMap& config) { return !family().forbidden(query, config); });
+  return std::count_if(configs.begin(), configs.end(),
+                       [&](const FieldMap& config) { return !family().forbidden(query, config); });
 }
 
 }  // namespace
@@ -48,8 +50,9 @@ TEST_CASE("row_strips's default config is admitted for every problem") {
   INFO("seed " << seed);
   sparse::Random random(seed);
   for (int i = 0; i < 3000; ++i) {
-    Sddmm problem{
-        .n = random.below(std::int64_t{1} << random.below(14)), .batch = 1 + random.below(3), .element = static_cast<Dtype>(random.below(3))};
+    Sddmm problem{.n = random.below(std::int64_t{1} << random.below(14)),
+                  .batch = 1 + random.below(3),
+                  .element = static_cast<Dtype>(random.below(3))};
     if (random.below(2) == 0) problem.n = problem.n / 8 * 8;
     if (random.below(3) == 0) problem.lhs_leading = problem.n + random.below(20);
     if (random.below(3) == 0) problem.rhs_leading = problem.n + random.below(20);
@@ -70,7 +73,9 @@ TEST_CASE("row_strips's default config is admitted for every problem") {
   }
 }
 
-TEST_CASE("row_strips's space starts with the default, repeats nothing, and its admitted part and short list are of the promised size") {
+TEST_CASE(
+    "row_strips's space starts with the default, repeats nothing, and its admitted part and short list are of the "
+    "promised size") {
   for (const Dtype element : {Dtype::f32, Dtype::f16})
     for (const std::int64_t n : {64, 256, 2048}) {
       const auto query = query_of({.n = n, .element = element});
@@ -103,11 +108,16 @@ TEST_CASE("each rule of row_strips refuses a config that breaks it, with its rea
       {"min_blocks is 1 to 32", [](RowStripsConfig& c) { c.min_blocks = 0; }},
       {"more threads than a multiprocessor", [](RowStripsConfig& c) { c.min_blocks = 16; }},
       {"leaves", [](RowStripsConfig& c) { c.step_vectors = 4; }},
-      {"past n", [](RowStripsConfig& c) { c.threads_per_strip = 32, c.strips_per_block = 4, c.step_vectors = 4, c.min_blocks = 1; }},
-      {"shared memory", [](RowStripsConfig& c) { c.threads_per_strip = 1, c.strips_per_block = 512, c.min_blocks = 1; }},
+      {"past n",
+       [](RowStripsConfig& c) {
+         c.threads_per_strip = 32, c.strips_per_block = 4, c.step_vectors = 4, c.min_blocks = 1;
+       }},
+      {"shared memory",
+       [](RowStripsConfig& c) { c.threads_per_strip = 1, c.strips_per_block = 512, c.min_blocks = 1; }},
       {"n_split is", [](RowStripsConfig& c) { c.n_split = 3; }},
       {"fewer steps", [](RowStripsConfig& c) { c.n_split = 16; }},
-      {"nothing to overlap", [](RowStripsConfig& c) { c.strip_entries = c.loads_in_flight = 4, c.overlap_batches = true; }},
+      {"nothing to overlap",
+       [](RowStripsConfig& c) { c.strip_entries = c.loads_in_flight = 4, c.overlap_batches = true; }},
   };
   for (const Breach& breach : breaches) {
     const std::string reason = reason_of({.n = 256}, breach.change);
@@ -116,14 +126,18 @@ TEST_CASE("each rule of row_strips refuses a config that breaks it, with its rea
 }
 
 TEST_CASE("rules of row_strips that depend on the problem refuse what a kinder one admits") {
-  const auto vectors_of_four = [](RowStripsConfig& c) { c.dense_vector = 4, c.threads_per_strip = 8, c.strips_per_block = 16; };
+  const auto vectors_of_four = [](RowStripsConfig& c) {
+    c.dense_vector = 4, c.threads_per_strip = 8, c.strips_per_block = 16;
+  };
   CHECK(reason_of({.n = 256}, vectors_of_four).empty());
   CHECK(test::contains(reason_of({.n = 256, .alignment_bytes = 8}, vectors_of_four), "alignment"));
   CHECK(test::contains(reason_of({.n = 256, .lhs_leading = 258}, vectors_of_four), "alignment"));
   CHECK(test::contains(reason_of({.n = 256, .batch = 2, .rhs_stride = 2048 * 256 + 1}, vectors_of_four), "alignment"));
-  CHECK(test::contains(reason_of({.n = 254, .lhs_leading = 256, .rhs_leading = 256}, vectors_of_four), "does not divide n"));
+  CHECK(test::contains(reason_of({.n = 254, .lhs_leading = 256, .rhs_leading = 256}, vectors_of_four),
+                       "does not divide n"));
   const TopologyStatistics short_rows{.rows = 512, .cols = 2048, .nonzeros = 512, .longest_row = 3, .mean_row = 1};
-  CHECK(test::contains(reason_of({.n = 256}, [](RowStripsConfig& c) { c.strip_entries = 16; }, short_rows), "stay empty"));
+  CHECK(test::contains(
+      reason_of({.n = 256}, [](RowStripsConfig& c) { c.strip_entries = 16; }, short_rows), "stay empty"));
   FieldMap garbled = family().default_config(*query_of({.n = 256}));
   garbled["column_path"] = "telepathy";
   CHECK(family().forbidden(*query_of({.n = 256}), garbled));
@@ -146,7 +160,9 @@ TEST_CASE("a column-major operand is transposed into the workspace first, where 
   CHECK(ops::row_strips::dense_operands(*both).rhs.workspace_offset == 512 * 252 * 4);
 }
 
-TEST_CASE("few nonzeros with a long n are computed in parts, which lie in the workspace and are added by a launch of their own") {
+TEST_CASE(
+    "few nonzeros with a long n are computed in parts, which lie in the workspace and are added by a launch of their "
+    "own") {
   const TopologyStatistics few{.rows = 64, .cols = 64, .nonzeros = 81, .longest_row = 4, .mean_row = 1.3};
   const auto long_sums = query_of({.n = 802816}, few);
   const RowStripsConfig config = ops::row_strips::default_config(*long_sums);
@@ -165,7 +181,9 @@ TEST_CASE("row_strips declines what its 32-bit positions cannot hold") {
   CHECK(!family().declines(*query_of({.n = 4})));
 }
 
-TEST_CASE("B takes 64-bit offsets past 2^31 bytes, and sums are blocked only past 256 products and where math is not strict") {
+TEST_CASE(
+    "B takes 64-bit offsets past 2^31 bytes, and sums are blocked only past 256 products and where math is not "
+    "strict") {
   const auto traits = [](const Sddmm& problem, std::int64_t cols) {
     return ops::row_strips::traits(*query_of(problem, {.rows = 1, .cols = cols, .nonzeros = 1, .longest_row = 1}));
   };

@@ -20,7 +20,8 @@ using test::check_space;
 using test::contains;
 
 const TopologyStatistics layer{.rows = 2048, .cols = 512, .nonzeros = 1 << 19, .longest_row = 300, .mean_row = 256};
-const TopologyStatistics attention{.rows = 12288, .cols = 12288, .nonzeros = 15'000'000, .longest_row = 1400, .mean_row = 1220};
+const TopologyStatistics attention{
+    .rows = 12288, .cols = 12288, .nonzeros = 15'000'000, .longest_row = 1400, .mean_row = 1220};
 
 const ops::Family& family() { return *ops::find_family("sddmm", "tensor_sample"); }
 
@@ -36,7 +37,8 @@ std::string declined(const Sddmm& problem, const TopologyStatistics& statistics 
 /// Admitted for n = 256 of the layer.
 constexpr TensorSampleConfig usual{.warp_rows = 32};
 
-std::string reason_of(const Sddmm& problem, const std::function<void(TensorSampleConfig&)>& change, const TopologyStatistics& statistics = layer) {
+std::string reason_of(const Sddmm& problem, const std::function<void(TensorSampleConfig&)>& change,
+                      const TopologyStatistics& statistics = layer) {
   TensorSampleConfig config = usual;
   change(config);
   return ops::tensor_sample::forbidden(*query_of(problem, statistics), config).value_or("");
@@ -50,8 +52,9 @@ TEST_CASE("tensor_sample's default config is admitted wherever the family does n
   sparse::Random random(seed);
   int served = 0;
   for (int i = 0; i < 300; ++i) {
-    Sddmm problem{
-        .n = 1 + random.below(std::int64_t{1} << random.below(16)), .batch = 1 + random.below(3), .element = static_cast<Dtype>(random.below(3))};
+    Sddmm problem{.n = 1 + random.below(std::int64_t{1} << random.below(16)),
+                  .batch = 1 + random.below(3),
+                  .element = static_cast<Dtype>(random.below(3))};
     if (random.below(3) == 0) problem.lhs_leading = problem.n + random.below(20);
     if (random.below(4) == 0) problem.rhs_layout = Layout::column_major;
     problem.alignment_bytes = size_of(problem.element) << random.below(3);
@@ -73,7 +76,9 @@ TEST_CASE("tensor_sample's default config is admitted wherever the family does n
   CHECK(served > 200);
 }
 
-TEST_CASE("tensor_sample's space starts with the default and repeats nothing, and its admitted part and short list are of the promised size") {
+TEST_CASE(
+    "tensor_sample's space starts with the default and repeats nothing, and its admitted part and short list are of "
+    "the promised size") {
   for (const TopologyStatistics& statistics : {layer, attention})
     for (const Dtype element : {Dtype::f32, Dtype::f16})
       for (const std::int64_t n : {64, 256}) {
@@ -114,7 +119,8 @@ TEST_CASE("each rule of tensor_sample refuses a config that breaks it, with its 
       {"lose more", [](TensorSampleConfig& c) { c.promotion_steps = 0; }},
       {"fewer blocks", [](TensorSampleConfig& c) { c.n_split = 8; }},
       {"shared memory", [](TensorSampleConfig& c) { c.stages = 8; }},
-      {"registers", [](TensorSampleConfig& c) { c.warp_rows = 64, c.warp_columns = 64, c.column_warps = 1, c.list_room = 64; }},
+      {"registers",
+       [](TensorSampleConfig& c) { c.warp_rows = 64, c.warp_columns = 64, c.column_warps = 1, c.list_room = 64; }},
   };
   CHECK(reason_of({.n = 256}, [](TensorSampleConfig&) {}).empty());
   for (const Breach& breach : breaches) {
@@ -150,7 +156,8 @@ TEST_CASE("tensor_sample declines what tensor cores may not compute, with the re
   TopologyStatistics unsorted = layer;
   unsorted.sorted = false;
   CHECK(contains(declined({.n = 256}, unsorted), "sorted"));
-  const TopologyStatistics sparse{.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 1 << 21, .longest_row = 4, .mean_row = 2};
+  const TopologyStatistics sparse{
+      .rows = 1 << 20, .cols = 1 << 20, .nonzeros = 1 << 21, .longest_row = 4, .mean_row = 2};
   CHECK(contains(declined({.n = 256}, sparse), "empty"));
   CHECK(!family().runs_on("sm_75"));
   CHECK(family().runs_on("sm_80"));
@@ -181,7 +188,8 @@ TEST_CASE("tensor_sample is predicted to beat row_strips on masks that are dense
                                .longest_row = std::min(cols, 2 * nonzeros / rows),
                                .mean_row = static_cast<double>(nonzeros) / static_cast<double>(rows)};
     const auto query = query_of(problem, s);
-    return family().predict_us(*query, family().default_config(*query)) < strips.predict_us(*query, strips.default_config(*query));
+    return family().predict_us(*query, family().default_config(*query)) <
+           strips.predict_us(*query, strips.default_config(*query));
   };
   for (const std::int64_t n : {256, 2048}) {
     CHECK(faster({.n = n}, 2048, 512, 0.5));

@@ -19,7 +19,8 @@ using test::check_space;
 using test::contains;
 
 const TopologyStatistics layer{.rows = 2048, .cols = 512, .nonzeros = 1 << 19, .longest_row = 300, .mean_row = 256};
-const TopologyStatistics attention{.rows = 12288, .cols = 12288, .nonzeros = 15'000'000, .longest_row = 1400, .mean_row = 1220};
+const TopologyStatistics attention{
+    .rows = 12288, .cols = 12288, .nonzeros = 15'000'000, .longest_row = 1400, .mean_row = 1220};
 
 const ops::Family& family() {
   static const auto made = ops::make_wgmma_sample();
@@ -39,7 +40,8 @@ std::string declined(const Sddmm& problem, const TopologyStatistics& statistics 
 /// Admitted for n = 256 of the layer.
 constexpr WgmmaSampleConfig usual{.warpgroups = 2, .tile_columns = 64, .stages = 2};
 
-std::string reason_of(const Sddmm& problem, const std::function<void(WgmmaSampleConfig&)>& change, const TopologyStatistics& statistics = layer) {
+std::string reason_of(const Sddmm& problem, const std::function<void(WgmmaSampleConfig&)>& change,
+                      const TopologyStatistics& statistics = layer) {
   WgmmaSampleConfig config = usual;
   change(config);
   return ops::wgmma_sample::forbidden(*query_of(problem, statistics), config).value_or("");
@@ -68,8 +70,9 @@ TEST_CASE("wgmma_sample's default config is admitted wherever the family does no
   sparse::Random random(seed);
   int served = 0;
   for (int i = 0; i < 300; ++i) {
-    Sddmm problem{
-        .n = 1 + random.below(std::int64_t{1} << random.below(16)), .batch = 1 + random.below(3), .element = static_cast<Dtype>(random.below(3))};
+    Sddmm problem{.n = 1 + random.below(std::int64_t{1} << random.below(16)),
+                  .batch = 1 + random.below(3),
+                  .element = static_cast<Dtype>(random.below(3))};
     if (random.below(3) == 0) problem.math = Math::tf32;
     TopologyStatistics statistics{.rows = 1 + random.below(std::int64_t{1} << random.below(15)),
                                   .cols = 1 + random.below(std::int64_t{1} << random.below(15))};
@@ -88,7 +91,9 @@ TEST_CASE("wgmma_sample's default config is admitted wherever the family does no
   CHECK(served > 200);
 }
 
-TEST_CASE("wgmma_sample's space starts with the default and repeats nothing, and its admitted part and short list are of the promised size") {
+TEST_CASE(
+    "wgmma_sample's space starts with the default and repeats nothing, and its admitted part and short list are of the "
+    "promised size") {
   for (const TopologyStatistics& statistics : {layer, attention})
     for (const Dtype element : {Dtype::f32, Dtype::f16})
       for (const std::int64_t n : {64, 256, 2048}) {

@@ -25,15 +25,18 @@ TopologyStatistics rows_like(std::int64_t rows, double mean, std::int64_t longes
 
 std::vector<std::shared_ptr<const ops::Query>> queries(std::string_view operation) {
   std::vector<std::shared_ptr<const ops::Query>> list;
-  for (const TopologyStatistics& s :
-       {rows_like(1, 1, 1), rows_like(1000, 3, 9), rows_like(5000, 200, 300), rows_like(7, 1e6, 2000000), rows_like(100, 0, 0)}) {
+  for (const TopologyStatistics& s : {rows_like(1, 1, 1), rows_like(1000, 3, 9), rows_like(5000, 200, 300),
+                                      rows_like(7, 1e6, 2000000), rows_like(100, 0, 0)}) {
     if (operation == "softmax") {
       list.push_back(ops::make_query(Softmax{}, s, {}, nullptr));
-      list.push_back(ops::make_query(Softmax{.batch = 8, .element = Dtype::f16, .statistics = RowStatistics::read}, s, {}, nullptr));
-      list.push_back(ops::make_query(Softmax{.element = Dtype::bf16, .alignment_bytes = 2, .statistics = RowStatistics::write}, s, {}, nullptr));
+      list.push_back(ops::make_query(Softmax{.batch = 8, .element = Dtype::f16, .statistics = RowStatistics::read}, s,
+                                     {}, nullptr));
+      list.push_back(ops::make_query(
+          Softmax{.element = Dtype::bf16, .alignment_bytes = 2, .statistics = RowStatistics::write}, s, {}, nullptr));
     } else {
       list.push_back(ops::make_query(SoftmaxBackward{}, s, {}, nullptr));
-      list.push_back(ops::make_query(SoftmaxBackward{.batch = 8, .element = Dtype::f16, .output = Dtype::f32}, s, {}, nullptr));
+      list.push_back(
+          ops::make_query(SoftmaxBackward{.batch = 8, .element = Dtype::f16, .output = Dtype::f32}, s, {}, nullptr));
     }
   }
   return list;
@@ -56,7 +59,8 @@ TEST_CASE("the default config of every softmax family is admitted, leads space a
         CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
         CHECK(std::set<FieldMap>(short_list.begin(), short_list.end()).size() == short_list.size());
         CHECK(family->predict_us(*query, standard) > 0);
-        CHECK(family->needs(*query, standard).strip_entries == (family->name() == "split_softmax" ? std::stoi(standard.at("strip_entries")) : 0));
+        CHECK(family->needs(*query, standard).strip_entries ==
+              (family->name() == "split_softmax" ? std::stoi(standard.at("strip_entries")) : 0));
       }
 }
 
@@ -66,14 +70,19 @@ TEST_CASE("softmax rules refuse by reason what the kernels cannot run") {
     return ops::find_family("softmax", family)->forbidden(*query, codegen::to_map(config)).value_or("");
   };
   CHECK(test::contains(reason("row_softmax", RowSoftmaxConfig{.threads_per_row = 3}), "power of two"));
-  CHECK(test::contains(reason("row_softmax", RowSoftmaxConfig{.threads_per_row = 4, .rows_per_block = 4}), "whole warps"));
-  CHECK(test::contains(reason("row_softmax", RowSoftmaxConfig{.threads_per_row = 1024, .rows_per_block = 2}), "whole warps"));
+  CHECK(test::contains(reason("row_softmax", RowSoftmaxConfig{.threads_per_row = 4, .rows_per_block = 4}),
+                       "whole warps"));
+  CHECK(test::contains(reason("row_softmax", RowSoftmaxConfig{.threads_per_row = 1024, .rows_per_block = 2}),
+                       "whole warps"));
   CHECK(test::contains(reason("row_softmax", RowSoftmaxConfig{.vector = 4}), "alignment"));
   CHECK(test::contains(reason("row_softmax", RowSoftmaxConfig{.held_vectors = 0}), "held_vectors"));
-  CHECK(test::contains(reason("row_softmax", RowSoftmaxConfig{.threads_per_row = 1024, .rows_per_block = 1, .vector = 2, .held_vectors = 32}),
-                       "registers"));
+  CHECK(test::contains(
+      reason("row_softmax",
+             RowSoftmaxConfig{.threads_per_row = 1024, .rows_per_block = 1, .vector = 2, .held_vectors = 32}),
+      "registers"));
   CHECK(test::contains(reason("split_softmax", SplitSoftmaxConfig{.strip_entries = 0}), "strip_entries"));
-  CHECK(test::contains(reason("split_softmax", SplitSoftmaxConfig{.strip_entries = 256, .threads_per_strip = 1024}), "nothing"));
+  CHECK(test::contains(reason("split_softmax", SplitSoftmaxConfig{.strip_entries = 256, .threads_per_strip = 1024}),
+                       "nothing"));
   CHECK(reason("split_softmax", SplitSoftmaxConfig{}).empty());
 }
 

@@ -88,10 +88,13 @@ TEST_CASE("flipping a field of a softmax or of its gradient changes the key") {
   check_keys(backward_changes);
 }
 
-TEST_CASE("the plain key of a softmax is without its scale and the statistics that it writes, but not without those that it reads") {
+TEST_CASE(
+    "the plain key of a softmax is without its scale and the statistics that it writes, but not without those that it "
+    "reads") {
   const auto plain_of = [](const auto& problem) { return ops::make_query(problem, mask, {}, nullptr)->plain; };
   CHECK(plain_of(Softmax{.batch = 3}).empty());
-  CHECK(plain_of(Softmax{.batch = 3, .scale = Scale::host, .statistics = RowStatistics::write}) == key(Softmax{.batch = 3}));
+  CHECK(plain_of(Softmax{.batch = 3, .scale = Scale::host, .statistics = RowStatistics::write}) ==
+        key(Softmax{.batch = 3}));
   const Softmax reading{.batch = 3, .statistics = RowStatistics::read};
   CHECK(plain_of(reading).empty());
   Softmax scaled = reading;
@@ -121,7 +124,9 @@ TEST_CASE("a softmax that makes no sense is refused by field and value") {
 }
 
 TEST_CASE("vectors are as wide as alignment and the strides of a batch let every operand have them") {
-  const auto widest = [](const Softmax& problem) { return ops::softmax_subject(*ops::make_query(problem, mask, {}, nullptr)).traits.widest_vector; };
+  const auto widest = [](const Softmax& problem) {
+    return ops::softmax_subject(*ops::make_query(problem, mask, {}, nullptr)).traits.widest_vector;
+  };
   CHECK(widest({}) == 4);
   CHECK(widest({.element = Dtype::f16}) == 8);
   CHECK(widest({.element = Dtype::f16, .output = Dtype::f32}) == 8);

@@ -53,7 +53,9 @@ Spmm random_problem(sparse::Random& random) {
 
 }  // namespace
 
-TEST_CASE("sparse_tensor_mma serves the emulator and GPUs from sm_80 on, 16-bit elements, and nothing that tensor cores may not do") {
+TEST_CASE(
+    "sparse_tensor_mma serves the emulator and GPUs from sm_80 on, 16-bit elements, and nothing that tensor cores may "
+    "not do") {
   for (const char* served : {"emulator", "sm_80", "sm_86", "sm_90", "sm_120"}) CHECK(family().runs_on(served));
   CHECK_FALSE(family().runs_on("sm_75"));
   const auto declined = [](const Spmm& problem, const TopologyStatistics& statistics) {
@@ -70,7 +72,8 @@ TEST_CASE("sparse_tensor_mma serves the emulator and GPUs from sm_80 on, 16-bit 
   CHECK(contains(declined(large, {.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 1000, .longest_row = 5}), "empty"));
 }
 
-TEST_CASE("sparse_tensor_mma's default config is admitted for every problem, and lists begin with it and repeat nothing") {
+TEST_CASE(
+    "sparse_tensor_mma's default config is admitted for every problem, and lists begin with it and repeat nothing") {
   constexpr std::uint64_t seed = 14;
   INFO("seed " << seed);
   sparse::Random random(seed);
@@ -95,15 +98,22 @@ TEST_CASE("sparse_tensor_mma's rules name what they forbid") {
   CHECK(contains(forbidden(query, [](SparseTensorMmaConfig& c) { c.strip_passes = 5; }), "strip_passes"));
   CHECK(contains(forbidden(query, [](SparseTensorMmaConfig& c) { c.k_split = 0; }), "k_split"));
   CHECK(contains(forbidden(query, [](SparseTensorMmaConfig& c) { c.k_split = 129; }), "slices"));
-  CHECK(contains(forbidden(query, [](SparseTensorMmaConfig& c) { c.stages = 8, c.strip_passes = 4; }), "shared memory"));
-  CHECK(contains(forbidden(query, [](SparseTensorMmaConfig& c) { c = {.row_warps = 1, .column_warps = 1, .warp_columns = 128, .stages = 2}; }),
+  CHECK(
+      contains(forbidden(query, [](SparseTensorMmaConfig& c) { c.stages = 8, c.strip_passes = 4; }), "shared memory"));
+  CHECK(contains(forbidden(query,
+                           [](SparseTensorMmaConfig& c) {
+                             c = {.row_warps = 1, .column_warps = 1, .warp_columns = 128, .stages = 2};
+                           }),
                  "registers"));
-  CHECK(contains(forbidden(query_of({.n = 9, .element = Dtype::f16}, layer), [](SparseTensorMmaConfig& c) { c.warp_columns = 32; }), "columns"));
+  CHECK(contains(forbidden(query_of({.n = 9, .element = Dtype::f16}, layer),
+                           [](SparseTensorMmaConfig& c) { c.warp_columns = 32; }),
+                 "columns"));
   const ops::SpmmQuery few_rows = query_of({.n = 128, .element = Dtype::f16}, statistics_of(20, 2048, 0.1));
-  CHECK(contains(
-      forbidden(few_rows,
-                [](SparseTensorMmaConfig& c) { c = {.row_warps = 2, .column_warps = 1, .warp_strips = 2, .warp_columns = 32, .stages = 2}; }),
-      "row"));
+  CHECK(contains(forbidden(few_rows,
+                           [](SparseTensorMmaConfig& c) {
+                             c = {.row_warps = 2, .column_warps = 1, .warp_strips = 2, .warp_columns = 32, .stages = 2};
+                           }),
+                 "row"));
 }
 
 TEST_CASE("sparse_tensor_mma packs, multiplies and sums") {
@@ -117,15 +127,19 @@ TEST_CASE("sparse_tensor_mma packs, multiplies and sums") {
       if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_sparse");
       if (k_split > 1) wanted.emplace_back("unpack_sum");
       std::vector<std::string> names;
-      for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {})) names.push_back(launch.request().family);
+      for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {}))
+        names.push_back(launch.request().family);
       CHECK(names == wanted);
     }
 }
 
-TEST_CASE("sparse_tensor_mma's grid has a block for each tile and slice of each product, and its workspace room for any strips and all sums") {
+TEST_CASE(
+    "sparse_tensor_mma's grid has a block for each tile and slice of each product, and its workspace room for any "
+    "strips and all sums") {
   Spmm problem{.n = 100, .batch = 3, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
   const TopologyStatistics statistics = statistics_of(300, 600, 0.1);
-  const SparseTensorMmaConfig config{.row_warps = 2, .column_warps = 1, .warp_strips = 2, .warp_columns = 32, .k_split = 2};
+  const SparseTensorMmaConfig config{
+      .row_warps = 2, .column_warps = 1, .warp_strips = 2, .warp_columns = 32, .k_split = 2};
   const ops::SpmmQuery query = query_of(problem, statistics);
   const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
   REQUIRE(launches.size() == 2);
@@ -136,7 +150,8 @@ TEST_CASE("sparse_tensor_mma's grid has a block for each tile and slice of each 
   const std::int64_t partial = std::int64_t{3} * 2 * 5 * 64 * 4 * 32 * 4;
   CHECK(family().workspace_bytes(query, codegen::to_map(config)) == partial);
   problem.value_lifetime = ValueLifetime::per_call;
-  CHECK(family().workspace_bytes(query_of(problem, statistics), codegen::to_map(config)) == ops::sparse_set_bytes_bound(statistics) + partial);
+  CHECK(family().workspace_bytes(query_of(problem, statistics), codegen::to_map(config)) ==
+        ops::sparse_set_bytes_bound(statistics) + partial);
 }
 
 TEST_CASE("sparse strips are among the packed formats, one for each type of 16 bits") {
@@ -155,7 +170,8 @@ TEST_CASE("sparse strips are among the packed formats, one for each type of 16 b
   CHECK_FALSE(ops::sparse_format_element("strip16x64/2:4/f32"));
 }
 
-TEST_CASE("passes that are expected of a mask grow from one to two with its density, and with the rows multiplied together") {
+TEST_CASE(
+    "passes that are expected of a mask grow from one to two with its density, and with the rows multiplied together") {
   const auto passes = [](double density, int rows) {
     return ops::sparse_tensor::expected_passes(query_of(large, statistics_of(8192, 8192, density)), rows);
   };

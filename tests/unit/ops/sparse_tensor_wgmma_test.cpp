@@ -52,7 +52,9 @@ Spmm random_problem(sparse::Random& random) {
 
 }  // namespace
 
-TEST_CASE("sparse_tensor_wgmma serves GPUs of sm_90, 16-bit elements, B whose lines are aligned to 16 bytes, and n above 32") {
+TEST_CASE(
+    "sparse_tensor_wgmma serves GPUs of sm_90, 16-bit elements, B whose lines are aligned to 16 bytes, and n above "
+    "32") {
   CHECK(family().runs_on("sm_90"));
   for (const char* other : {"emulator", "sm_80", "sm_89", "sm_100", "sm_120"}) CHECK_FALSE(family().runs_on(other));
   const auto declined = [](const Spmm& problem, const TopologyStatistics& statistics) {
@@ -68,14 +70,16 @@ TEST_CASE("sparse_tensor_wgmma serves GPUs of sm_90, 16-bit elements, B whose li
   CHECK(contains(declined(large, {.rows = 8, .cols = 8}), "no nonzeros"));
 }
 
-TEST_CASE("sparse_tensor_wgmma's default config is admitted for every aligned problem, and lists begin with it and repeat nothing") {
+TEST_CASE(
+    "sparse_tensor_wgmma's default config is admitted for every aligned problem, and lists begin with it and repeat "
+    "nothing") {
   constexpr std::uint64_t seed = 15;
   INFO("seed " << seed);
   sparse::Random random(seed);
   for (int i = 0; i < 60; ++i) {
     const Spmm problem = random_problem(random);
-    const TopologyStatistics statistics =
-        statistics_of(1 + random.below(9000), 8 * (1 + random.below(1000)), 0.01 * static_cast<double>(1 + random.below(99)));
+    const TopologyStatistics statistics = statistics_of(1 + random.below(9000), 8 * (1 + random.below(1000)),
+                                                        0.01 * static_cast<double>(1 + random.below(99)));
     const ops::SpmmQuery query = query_of(problem, statistics);
     INFO(ops::exact_key(problem), ", n = ", problem.n, ", ", statistics.rows, " x ", statistics.cols);
     check_short_list(family(), query, 12);
@@ -89,23 +93,33 @@ TEST_CASE("sparse_tensor_wgmma's rules name what they forbid") {
   CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.tile_columns = 32; }), "tile_columns"));
   CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 9; }), "stages"));
   CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.strip_passes = 0; }), "strip_passes"));
-  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.producer_warps = 1, c.tensor_copies = false; }), "four warps"));
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.producer_warps = 1, c.tensor_copies = false; }),
+                 "four warps"));
   CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 0; }), "k_split"));
   CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 129; }), "slices"));
-  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 8, c.strip_passes = 4; }), "shared memory"));
-  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.warpgroups = 4, c.tile_columns = 128, c.min_blocks = 1; }), "registers"));
-  CHECK(contains(forbidden(query_of({.n = 40, .element = Dtype::f16}, layer), [](SparseTensorWgmmaConfig& c) { c.tile_columns = 128, c.stages = 2; }),
-                 "columns"));
+  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 8, c.strip_passes = 4; }),
+                 "shared memory"));
   CHECK(contains(
-      forbidden(query_of(large, statistics_of(60, 8192, 0.03)),
-                [](SparseTensorWgmmaConfig& c) { c.warpgroups = 2, c.tile_columns = 64, c.stages = 2, c.producer_warps = 4, c.min_blocks = 1; }),
-      "rows"));
+      forbidden(query, [](SparseTensorWgmmaConfig& c) { c.warpgroups = 4, c.tile_columns = 128, c.min_blocks = 1; }),
+      "registers"));
+  CHECK(contains(forbidden(query_of({.n = 40, .element = Dtype::f16}, layer),
+                           [](SparseTensorWgmmaConfig& c) { c.tile_columns = 128, c.stages = 2; }),
+                 "columns"));
+  CHECK(contains(forbidden(query_of(large, statistics_of(60, 8192, 0.03)),
+                           [](SparseTensorWgmmaConfig& c) {
+                             c.warpgroups = 2, c.tile_columns = 64, c.stages = 2, c.producer_warps = 4,
+                             c.min_blocks = 1;
+                           }),
+                 "rows"));
 }
 
-TEST_CASE("sparse_tensor_wgmma's tensor_copies are for a device that makes maps, and take one warp where nobody exchanges registers") {
+TEST_CASE(
+    "sparse_tensor_wgmma's tensor_copies are for a device that makes maps, and take one warp where nobody exchanges "
+    "registers") {
   test::FakeDevice device;
   const auto reason = [&](const std::function<void(SparseTensorWgmmaConfig&)>& change) {
-    SparseTensorWgmmaConfig config{.warpgroups = 1, .tile_columns = 128, .stages = 2, .producer_warps = 1, .tensor_copies = true};
+    SparseTensorWgmmaConfig config{
+        .warpgroups = 1, .tile_columns = 128, .stages = 2, .producer_warps = 1, .tensor_copies = true};
     change(config);
     return ops::sparse_tensor_wgmma::forbidden(query_of(large, layer, &device), config).value_or("");
   };
@@ -115,13 +129,15 @@ TEST_CASE("sparse_tensor_wgmma's tensor_copies are for a device that makes maps,
   CHECK(contains(reason([](SparseTensorWgmmaConfig& c) { c.tensor_copies = false; }), "four warps"));
   device.tensor_maps = false;
   CHECK(contains(reason([](SparseTensorWgmmaConfig&) {}), "CUDA 12.0"));
-  CHECK(contains(ops::sparse_tensor_wgmma::forbidden(query_of({.n = 128, .element = Dtype::f16, .dense_leading = std::int64_t{1} << 39}, layer),
-                                                     {.tile_columns = 128, .stages = 2, .tensor_copies = true})
+  CHECK(contains(ops::sparse_tensor_wgmma::forbidden(
+                     query_of({.n = 128, .element = Dtype::f16, .dense_leading = std::int64_t{1} << 39}, layer),
+                     {.tile_columns = 128, .stages = 2, .tensor_copies = true})
                      .value_or(""),
                  "larger than a tensor map"));
 }
 
-TEST_CASE("sparse_tensor_wgmma's space copies B by maps and by threads, by maps first, and by threads alone without them") {
+TEST_CASE(
+    "sparse_tensor_wgmma's space copies B by maps and by threads, by maps first, and by threads alone without them") {
   test::FakeDevice device;
   const auto ways = [&](const std::vector<SparseTensorWgmmaConfig>& list, const ops::SpmmQuery& query) {
     std::set<bool> found;
@@ -134,8 +150,8 @@ TEST_CASE("sparse_tensor_wgmma's space copies B by maps and by threads, by maps 
   CHECK(ways(ops::sparse_tensor_wgmma::space(query), query) == std::set<bool>{false, true});
   CHECK(ways(ops::sparse_tensor_wgmma::short_list(query), query) == std::set<bool>{true});
   std::set<std::pair<int, int>> tiles;  // ways of B leave room for several
-  for (const SparseTensorWgmmaConfig& c :
-       ops::sparse_tensor_wgmma::short_list(query_of({.n = 512, .element = Dtype::f16}, statistics_of(8192, 2048, 0.1), &device)))
+  for (const SparseTensorWgmmaConfig& c : ops::sparse_tensor_wgmma::short_list(
+           query_of({.n = 512, .element = Dtype::f16}, statistics_of(8192, 2048, 0.1), &device)))
     tiles.insert({c.warpgroups, c.tile_columns});
   CHECK(tiles.size() >= 3);
   device.tensor_maps = false;
@@ -163,8 +179,13 @@ TEST_CASE("sparse_tensor_wgmma packs, multiplies and sums, for sm_90a") {
     }
 }
 
-TEST_CASE("sparse_tensor_wgmma's slices of one cluster need no second launch and no memory between, and the kernel has the epilogue") {
-  const Spmm problem{.n = 256, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent, .epilogue = {.bias = Bias::per_row}};
+TEST_CASE(
+    "sparse_tensor_wgmma's slices of one cluster need no second launch and no memory between, and the kernel has the "
+    "epilogue") {
+  const Spmm problem{.n = 256,
+                     .element = Dtype::f16,
+                     .value_lifetime = ValueLifetime::persistent,
+                     .epilogue = {.bias = Bias::per_row}};
   const ops::SpmmQuery query = query_of(problem, layer);
   SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query);
   config.k_split = 2;
@@ -182,7 +203,8 @@ TEST_CASE("sparse_tensor_wgmma's slices of one cluster need no second launch and
   CHECK(contains(ops::sparse_tensor_wgmma::forbidden(query, config).value_or(""), "2 to 8 slices"));
 }
 
-TEST_CASE("the tile that was fastest for large products is sparse_tensor_wgmma's default there: 128 rows by 256 columns") {
+TEST_CASE(
+    "the tile that was fastest for large products is sparse_tensor_wgmma's default there: 128 rows by 256 columns") {
   const SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query_of(large, layer));
   CHECK(config.warpgroups == 2);
   CHECK(config.tile_columns == 256);

@@ -36,7 +36,8 @@ std::string forbidden(const ops::SpmmQuery& query, const std::function<void(Spar
   return ops::sparse_vector::forbidden(query, config).value_or("");
 }
 
-std::string declined(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
+std::string declined(const Spmm& problem, const TopologyStatistics& statistics,
+                     const device::Device* device = nullptr) {
   return family().declines(query_of(problem, statistics, device)).value_or("");
 }
 
@@ -64,7 +65,9 @@ TEST_CASE("sparse_vector takes up to four columns of any type, math and semantic
   CHECK(declined({.n = 4, .element = Dtype::f16}, statistics_of(8192, 28672, 0.1), &device).empty());
 }
 
-TEST_CASE("sparse_vector's default config is admitted wherever the family does not decline, and lists begin with it and repeat nothing") {
+TEST_CASE(
+    "sparse_vector's default config is admitted wherever the family does not decline, and lists begin with it and "
+    "repeat nothing") {
   INFO("seed " << seed);
   sparse::Random random(seed);
   test::FakeDevice large;
@@ -100,18 +103,22 @@ TEST_CASE("sparse_vector's rules name what they forbid") {
   CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.min_blocks = 0; }), "min_blocks"));
   CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.dense_rows = 1 << 16; }), "shared memory"));
   CHECK(contains(forbidden(query, [](SparseVectorConfig& c) { c.min_blocks = 32; }), "min_blocks blocks"));
-  CHECK(contains(
-      forbidden(query, [](SparseVectorConfig& c) { c.threads = c.lanes_per_row = 512, c.tile_rows = c.min_blocks = 1, c.load_ahead = false; }),
-      "half of their lanes"));
+  CHECK(contains(forbidden(query,
+                           [](SparseVectorConfig& c) {
+                             c.threads = c.lanes_per_row = 512, c.tile_rows = c.min_blocks = 1, c.load_ahead = false;
+                           }),
+                 "half of their lanes"));
   CHECK(contains(forbidden(query_of({.n = 2}, layer), [](SparseVectorConfig& c) { c.wide_dense = false; }), "wide"));
-  CHECK(contains(forbidden(query_of({.n = 1}, statistics_of(8192, 2048, 0.01)), [](SparseVectorConfig& c) { c.gap_bits = 4; }), "escapes"));
+  CHECK(contains(
+      forbidden(query_of({.n = 1}, statistics_of(8192, 2048, 0.01)), [](SparseVectorConfig& c) { c.gap_bits = 4; }),
+      "escapes"));
 }
 
 TEST_CASE("sparse_vector's gaps follow the density, and the format follows the gaps") {
   test::FakeDevice device;
   const auto format_of = [&](double density, Dtype element) {
-    const ops::SpmmQuery query =
-        query_of({.n = 1, .element = element, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, density), &device);
+    const ops::SpmmQuery query = query_of({.n = 1, .element = element, .value_lifetime = ValueLifetime::persistent},
+                                          statistics_of(8192, 8192, density), &device);
     return family().packed_format(query, family().default_config(query));
   };
   CHECK(format_of(0.5, Dtype::f16) == "runs32/gap4/f16");
@@ -144,7 +151,9 @@ TEST_CASE("sparse_vector stages B as it lies where its rows follow one another w
   CHECK(traits_of({.n = 1, .element = Dtype::f16, .alignment_bytes = 2}).dense_alignment == 2);
 }
 
-TEST_CASE("sparse_vector packs into the workspace only where every call brings its values, and its room suits every structure") {
+TEST_CASE(
+    "sparse_vector packs into the workspace only where every call brings its values, and its room suits every "
+    "structure") {
   test::FakeDevice device;
   Spmm problem{.n = 1, .batch = 3, .values_per_batch = true, .element = Dtype::f16};
   for (const ValueLifetime lifetime : {ValueLifetime::per_call, ValueLifetime::persistent}) {
@@ -160,12 +169,14 @@ TEST_CASE("sparse_vector packs into the workspace only where every call brings i
 }
 
 TEST_CASE(
-    "the heuristic prefers sparse_vector for one column of persistent values of a layer; packing at every call costs it more than the product") {
+    "the heuristic prefers sparse_vector for one column of persistent values of a layer; packing at every call costs "
+    "it more than the product") {
   test::FakeDevice device;
   for (const double density : {0.5, 0.3, 0.1})
     for (const Dtype element : {Dtype::f16, Dtype::f32}) {
       const auto query_with = [&](ValueLifetime lifetime) {
-        return query_of({.n = 1, .element = element, .value_lifetime = lifetime}, statistics_of(8192, 8192, density), &device);
+        return query_of({.n = 1, .element = element, .value_lifetime = lifetime}, statistics_of(8192, 8192, density),
+                        &device);
       };
       const auto best = [&](ValueLifetime lifetime) {
         const ops::SpmmQuery query = query_with(lifetime);

@@ -92,8 +92,9 @@ TEST_CASE("the plain key of an SpMM is its key without the epilogue, and nothing
   });
   CHECK(beside == std::set<std::string>{"epilogue"});
   for (const Epilogue& epilogue :
-       {Epilogue{.bias = Bias::per_row}, Epilogue{.bias = Bias::per_column}, Epilogue{.residual = true}, Epilogue{.activation = Activation::gelu},
-        Epilogue{.scale = Scale::device}, Epilogue{.accumulate = true}, Epilogue{.bias = Bias::per_row, .activation = Activation::silu}})
+       {Epilogue{.bias = Bias::per_row}, Epilogue{.bias = Bias::per_column}, Epilogue{.residual = true},
+        Epilogue{.activation = Activation::gelu}, Epilogue{.scale = Scale::device}, Epilogue{.accumulate = true},
+        Epilogue{.bias = Bias::per_row, .activation = Activation::silu}})
     for (const Change& change : changes) {
       if (beside.contains(change.field)) continue;
       Spmm problem = standard;
@@ -116,34 +117,43 @@ TEST_CASE("the plain key of an SpMM is its key without the epilogue, and nothing
 TEST_CASE("flipping an epilogue field changes the key") {
   std::set<std::string> keys;
   for (const Epilogue& epilogue :
-       {Epilogue{}, Epilogue{.bias = Bias::per_column}, Epilogue{.bias = Bias::per_column, .bias_element = Dtype::f16}, Epilogue{.residual = true},
-        Epilogue{.activation = Activation::relu}, Epilogue{.scale = Scale::host}, Epilogue{.accumulate = true}})
+       {Epilogue{}, Epilogue{.bias = Bias::per_column}, Epilogue{.bias = Bias::per_column, .bias_element = Dtype::f16},
+        Epilogue{.residual = true}, Epilogue{.activation = Activation::relu}, Epilogue{.scale = Scale::host},
+        Epilogue{.accumulate = true}})
     keys.insert(key({.n = 1, .element = Dtype::f16, .epilogue = epilogue}));
   CHECK(keys.size() == 7);
 }
 
 TEST_CASE("a bias in f32 has the key that it had before there was another, and without a bias its type says nothing") {
-  const auto key_of = [](const Epilogue& epilogue) { return key({.n = 1, .element = Dtype::bf16, .epilogue = epilogue}); };
+  const auto key_of = [](const Epilogue& epilogue) {
+    return key({.n = 1, .element = Dtype::bf16, .epilogue = epilogue});
+  };
   const std::string before = key_of({.bias = Bias::per_row});
   CHECK_FALSE(test::contains(before, "bias_element"));
   CHECK(key_of({.bias = Bias::per_row, .bias_element = Dtype::f32}) == before);
   CHECK(test::contains(key_of({.bias = Bias::per_row, .bias_element = Dtype::bf16}), "epilogue.bias_element=bf16"));
   CHECK(key_of({.bias_element = Dtype::bf16}) == key_of({}));
-  const auto query =
-      ops::make_query({.n = 1, .element = Dtype::bf16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::bf16}}, square, {1, 1}, nullptr);
+  const auto query = ops::make_query(
+      {.n = 1, .element = Dtype::bf16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::bf16}}, square,
+      {1, 1}, nullptr);
   CHECK(query->plain == key_of({}));
 }
 
 TEST_CASE("a bias that is neither f32 nor of the element type is refused by name") {
   std::string message;
-  CHECK(code_of({.n = 1, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f16}}, &message) == ErrorCode::unsupported);
+  CHECK(code_of({.n = 1, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f16}}, &message) ==
+        ErrorCode::unsupported);
   CHECK_MESSAGE(test::contains(message, "epilogue.bias_element = f16"), message);
   CHECK_MESSAGE(test::contains(message, "f32 and the element type"), message);
-  CHECK(code_of({.n = 1, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::bf16}}) == ErrorCode::unsupported);
-  CHECK(code_of({.n = 1, .epilogue = {.bias_element = static_cast<Dtype>(7)}}, &message) == ErrorCode::invalid_argument);
+  CHECK(code_of({.n = 1, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::bf16}}) ==
+        ErrorCode::unsupported);
+  CHECK(code_of({.n = 1, .epilogue = {.bias_element = static_cast<Dtype>(7)}}, &message) ==
+        ErrorCode::invalid_argument);
   CHECK_MESSAGE(test::contains(message, "epilogue.bias_element = 7"), message);
-  ops::validate({.n = 1, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f16}}, square);
-  ops::validate({.n = 1, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f32}}, square);
+  ops::validate({.n = 1, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f16}},
+                square);
+  ops::validate({.n = 1, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f32}},
+                square);
 }
 
 TEST_CASE("a leading dimension or stride that is the packed one means packed, unless the plan serves several n") {
@@ -168,7 +178,8 @@ TEST_CASE("packed values of masks with different numbers of nonzeros have one ke
 }
 
 TEST_CASE("what a single product does not have is not in its key") {
-  CHECK(key({.n = 8, .values_per_batch = true, .value_stride = 500, .dense_stride = 900, .output_stride = 700}) == key({.n = 8}));
+  CHECK(key({.n = 8, .values_per_batch = true, .value_stride = 500, .dense_stride = 900, .output_stride = 700}) ==
+        key({.n = 8}));
 }
 
 TEST_CASE("columns are read as 16 bits where they fit, and as 32 where they do not or it is asked for") {
@@ -221,11 +232,13 @@ TEST_CASE("a senseless SpMM is refused by field and value") {
 TEST_CASE("sizes are those of the matrix that is multiplied: of A^T where A is transposed") {
   const TopologyStatistics tall{.rows = 100000, .cols = 10, .nonzeros = 100};
   std::string message;
-  CHECK(code_of({.n = 1, .index = IndexType::u16, .sparse_transposed = true}, &message, tall) == ErrorCode::invalid_argument);
+  CHECK(code_of({.n = 1, .index = IndexType::u16, .sparse_transposed = true}, &message, tall) ==
+        ErrorCode::invalid_argument);
   CHECK_MESSAGE(test::contains(message, "index = u16"), message);
   ops::validate({.n = 1, .index = IndexType::u16}, tall);
   ops::validate({.n = 4, .sparse_transposed = true, .output_layout = Layout::column_major, .output_leading = 10}, tall);
-  CHECK(code_of({.n = 4, .output_layout = Layout::column_major, .output_leading = 10}, &message, tall) == ErrorCode::invalid_argument);
+  CHECK(code_of({.n = 4, .output_layout = Layout::column_major, .output_leading = 10}, &message, tall) ==
+        ErrorCode::invalid_argument);
 }
 
 TEST_CASE("every n up to the largest is served, by a range of multiples of a vector where it is one") {
@@ -233,13 +246,15 @@ TEST_CASE("every n up to the largest is served, by a range of multiples of a vec
   CHECK(ops::size_ranges({.n = 7}) == std::vector<ops::SizeRange>{{7, 7}});
   CHECK(ops::size_ranges({.n_values = {0}}).empty());
   CHECK(ops::size_ranges({.n_values = {0, 1}}) == ops::size_ranges({.n_values = {1}}));
-  CHECK(ops::size_ranges({.n_values = {20}, .element = Dtype::f16}) == std::vector<ops::SizeRange>{{8, 16, 8}, {1, 20}});
+  CHECK(ops::size_ranges({.n_values = {20}, .element = Dtype::f16}) ==
+        std::vector<ops::SizeRange>{{8, 16, 8}, {1, 20}});
   const Spmm problem{.n_values = {64, 1, 64, 10}};
   CHECK(ops::largest_size(problem) == 64);
   const std::vector<ops::SizeRange> ranges = ops::size_ranges(problem);
   CHECK(ranges == std::vector<ops::SizeRange>{{1, 1}, {4, 8, 4}, {2, 10}, {12, 64, 4}, {11, 64}});
   for (std::int64_t n = 1; n <= 64; ++n) {
-    const auto first = std::find_if(ranges.begin(), ranges.end(), [&](const ops::SizeRange& range) { return range.serves(n); });
+    const auto first =
+        std::find_if(ranges.begin(), ranges.end(), [&](const ops::SizeRange& range) { return range.serves(n); });
     REQUIRE(first != ranges.end());
     CHECK(first->divisor() % (n > 1 && n % 4 == 0 ? 4 : 1) == 0);
   }

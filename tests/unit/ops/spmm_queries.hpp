@@ -1,4 +1,5 @@
-// What the tests of SpMM's families ask with: queries of problems and sizes, problems at random, and a launch's shape without pointers.
+// What the tests of SpMM's families ask with: queries of problems and sizes, problems at random, and a launch's shape
+// without pointers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace vostok::test {
 
-inline ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics, const device::Device* device = nullptr) {
+inline ops::SpmmQuery query_of(const Spmm& problem, const TopologyStatistics& statistics,
+                               const device::Device* device = nullptr) {
   return *ops::make_query(problem, statistics, {problem.n, problem.n}, device);
 }
 

@@ -19,7 +19,8 @@ namespace {
 using test::pick;
 using test::query_of;
 
-const TopologyStatistics layer{.rows = 8192, .cols = 2048, .nonzeros = 1677721, .longest_row = 260, .mean_row = 204.8, .row_variation = 0.07};
+const TopologyStatistics layer{
+    .rows = 8192, .cols = 2048, .nonzeros = 1677721, .longest_row = 260, .mean_row = 204.8, .row_variation = 0.07};
 
 const ops::Family& family() {
   static const std::unique_ptr<ops::Family> made = ops::make_staged_rows();
@@ -48,7 +49,8 @@ TEST_CASE("staged_rows: every problem with sorted rows is taken, and its default
     if (random.below(3) == 0) problem.dense_leading = std::max(problem.n, cols) + random.below(20);
     if (random.below(3) == 0) problem.output_leading = std::max(problem.n, rows) + random.below(20);
     problem.alignment_bytes = size_of(problem.element) << random.below(3);
-    ops::SpmmQuery query = query_of(problem, {.rows = rows, .cols = cols, .nonzeros = rows * 30, .longest_row = random.below(5000)});
+    ops::SpmmQuery query =
+        query_of(problem, {.rows = rows, .cols = cols, .nonzeros = rows * 30, .longest_row = random.below(5000)});
     if (random.below(4) == 0) query.n.least = 1;
     INFO(to_text(family().default_config(query)), ", n = ", problem.n);
     CHECK(family().declines(query).value_or("") == "");
@@ -56,15 +58,19 @@ TEST_CASE("staged_rows: every problem with sorted rows is taken, and its default
   }
 }
 
-TEST_CASE("staged_rows: declined with a reason are rows that are not sorted, too many nonzeros and too sparse matrices") {
-  const auto reason = [](const TopologyStatistics& statistics) { return family().declines(query_of({.n = 64}, statistics)).value_or(""); };
+TEST_CASE(
+    "staged_rows: declined with a reason are rows that are not sorted, too many nonzeros and too sparse matrices") {
+  const auto reason = [](const TopologyStatistics& statistics) {
+    return family().declines(query_of({.n = 64}, statistics)).value_or("");
+  };
   TopologyStatistics unsorted = layer;
   unsorted.sorted = false;
   CHECK(test::contains(reason(unsorted), "not sorted"));
   TopologyStatistics many = layer;
   many.nonzeros = std::int64_t{1} << 31;
   CHECK(test::contains(reason(many), "32 bits"));
-  CHECK(test::contains(reason({.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 1 << 22, .longest_row = 9, .mean_row = 4}), "nearly all rows"));
+  CHECK(test::contains(reason({.rows = 1 << 20, .cols = 1 << 20, .nonzeros = 1 << 22, .longest_row = 9, .mean_row = 4}),
+                       "nearly all rows"));
   CHECK(!family().runs_on("sm_75"));
   CHECK(family().runs_on("sm_80"));
   CHECK(family().runs_on("emulator"));
@@ -100,7 +106,8 @@ TEST_CASE("staged_rows: a launch fills its arguments, and its grid covers all ti
     config.panel_rows = 60;
     config.k_split = 3;
     const std::int32_t starts[1] = {}, order[1] = {};
-    const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {.row_order = order, .panel_starts = starts});
+    const std::vector<ops::Launch> launches =
+        family().launches(query, codegen::to_map(config), {.row_order = order, .panel_starts = starts});
     const SpmmArguments call{.n = 200};
     StagedRowsArgs args{};
     const device::LaunchShape shape = launches.front().bind(&call, &args);
@@ -112,7 +119,8 @@ TEST_CASE("staged_rows: a launch fills its arguments, and its grid covers all ti
     CHECK(args.product.slow_tiles == (rows_first ? column_tiles : row_tiles * 3));
     CHECK((args.panel_starts == starts && args.row_order == order && args.k == 2048));
     CHECK((args.panels == 35 && args.slice_panels == 12 && args.slices == 3 && args.row_tiles == row_tiles));
-    CHECK((args.product.n == 200 && args.product.dense_leading == 208 && args.product.batch == 3 && args.product.m == 8192U));
+    CHECK((args.product.n == 200 && args.product.dense_leading == 208 && args.product.batch == 3 &&
+           args.product.m == 8192U));
   }
 }
 
@@ -138,7 +146,9 @@ TEST_CASE("staged_rows: each rule refuses a config that breaks it, with its reas
       {"past the last column", [](StagedRowsConfig& c) { c.tile_columns = 1024; }},
       {"copy whole rows", [](StagedRowsConfig& c) { c.tile_columns = 192; }},
       {"multiple of 16 bytes",
-       [](StagedRowsConfig& c) { c.threads_per_row = 1, c.rows_per_lane = 1, c.dense_vector = 1, c.tile_columns = 1, c.panel_rows = 5; }},
+       [](StagedRowsConfig& c) {
+         c.threads_per_row = 1, c.rows_per_lane = 1, c.dense_vector = 1, c.tile_columns = 1, c.panel_rows = 5;
+       }},
       {"at least one panel", [](StagedRowsConfig& c) { c.k_split = 65; }},
       {"shared memory", [](StagedRowsConfig& c) { c.panel_rows = 256; }},
       {"registers", [](StagedRowsConfig& c) { c.rows_per_lane = 16, c.warps = 16; }},
@@ -162,7 +172,9 @@ TEST_CASE("staged_rows: each rule refuses a config that breaks it, with its reas
   CHECK(test::contains(ops::staged_rows::forbidden(columns, config).value_or(""), "panels are rows of B"));
 }
 
-TEST_CASE("staged_rows: the space and the short list start with the default and repeat nothing, and only shared panels are raced in several ways") {
+TEST_CASE(
+    "staged_rows: the space and the short list start with the default and repeat nothing, and only shared panels are "
+    "raced in several ways") {
   for (const Dtype type : {Dtype::f32, Dtype::f16}) {
     const ops::SpmmQuery query = query_of({.n = 256, .element = type}, layer);
     for (const std::vector<FieldMap>& list : {family().space(query), family().short_list(query)}) {
@@ -171,7 +183,8 @@ TEST_CASE("staged_rows: the space and the short list start with the default and 
     }
     CHECK((family().short_list(query).size() >= 6 && family().short_list(query).size() <= 21));
   }
-  for (const TopologyStatistics& other : {TopologyStatistics{.rows = 64, .cols = 128, .nonzeros = 768, .longest_row = 20, .mean_row = 12},
-                                          TopologyStatistics{.rows = 8192, .cols = 8192, .nonzeros = 81920, .longest_row = 30, .mean_row = 10}})
+  for (const TopologyStatistics& other :
+       {TopologyStatistics{.rows = 64, .cols = 128, .nonzeros = 768, .longest_row = 20, .mean_row = 12},
+        TopologyStatistics{.rows = 8192, .cols = 8192, .nonzeros = 81920, .longest_row = 30, .mean_row = 10}})
     CHECK(family().short_list(query_of({.n = 256}, other)).size() == 1);
 }

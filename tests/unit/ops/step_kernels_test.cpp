@@ -18,7 +18,9 @@ ops::Step<PackedStepTraits> packed_step(const char* kernel, IndexType index) {
   return {"topology/packed_strips.h", kernel, "PackedStepTraits", {.index = index}};
 }
 
-ops::Step<SparseStepTraits> sparse_step(const char* kernel) { return {"topology/sparse_strips.h", kernel, "SparseStepTraits", {}}; }
+ops::Step<SparseStepTraits> sparse_step(const char* kernel) {
+  return {"topology/sparse_strips.h", kernel, "SparseStepTraits", {}};
+}
 
 /// What was loaded is a kernel whose code names its header, name and traits.
 struct Loaded {
@@ -36,7 +38,8 @@ struct Loaded {
 
 }  // namespace
 
-TEST_CASE("a step is loaded once, and another kernel, other traits and another header's kernel of the same name are others") {
+TEST_CASE(
+    "a step is loaded once, and another kernel, other traits and another header's kernel of the same name are others") {
   Loaded loaded;
   std::set<std::string> codes;
   for (int round = 0; round < 2; ++round) {

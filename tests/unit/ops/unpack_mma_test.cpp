@@ -45,13 +45,17 @@ std::string forbidden(const ops::SpmmQuery& query, const std::function<void(Unpa
 
 }  // namespace
 
-TEST_CASE("the smallest config is admitted at usual sizes, so that nothing is ranked to find out whether the family serves them") {
+TEST_CASE(
+    "the smallest config is admitted at usual sizes, so that nothing is ranked to find out whether the family serves "
+    "them") {
   for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
     for (const Layout layout : {Layout::row_major, Layout::column_major})
-      for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{64, 64}, {512, 512}, {2048, 512}, {8192, 8192}})
+      for (const auto& [rows, cols] :
+           {std::pair<std::int64_t, std::int64_t>{64, 64}, {512, 512}, {2048, 512}, {8192, 8192}})
         for (const std::int64_t n : {1, 8, 32, 33, 256, 4096})
           for (const double density : {0.02, 0.1, 0.5}) {
-            const auto query = query_of({.n = n, .element = element, .dense_layout = layout}, statistics_of(rows, cols, density));
+            const auto query =
+                query_of({.n = n, .element = element, .dense_layout = layout}, statistics_of(rows, cols, density));
             CAPTURE(rows);
             CAPTURE(cols);
             CAPTURE(n);
@@ -117,8 +121,11 @@ TEST_CASE("unpack_mma's rules name what they forbid") {
   const ops::SpmmQuery query = query_of({.n = 128}, layer);
   CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.row_warps = 3; }), "power of two"));
   CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.warp_strips = 16; }), "strips"));
-  CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.row_warps = 2, c.column_warps = 1, c.k_warps = 2; }), "k_warps"));
-  CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.row_warps = 1, c.column_warps = 1, c.k_warps = 16, c.k_split = 4; }), "k_warps"));
+  CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.row_warps = 2, c.column_warps = 1, c.k_warps = 2; }),
+                 "k_warps"));
+  CHECK(contains(
+      forbidden(query, [](UnpackMmaConfig& c) { c.row_warps = 1, c.column_warps = 1, c.k_warps = 16, c.k_split = 4; }),
+      "k_warps"));
   CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.warp_columns = 48; }), "warp_columns"));
   CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.mode = PackedMode::bf16x3; }), "mode"));
   CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.mode = PackedMode::f16x1; }), "mode"));
@@ -129,15 +136,23 @@ TEST_CASE("unpack_mma's rules name what they forbid") {
   CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.k_split = 0; }), "k_split"));
   CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.k_split = 33; }), "slices"));
   CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.strip_pairs = 512, c.stages = 8; }), "shared memory"));
+  CHECK(contains(forbidden(query,
+                           [](UnpackMmaConfig& c) {
+                             c.warp_strips = 4, c.row_warps = 1, c.column_warps = 1, c.warp_columns = 128, c.stages = 2;
+                           }),
+                 "registers"));
   CHECK(contains(
-      forbidden(query, [](UnpackMmaConfig& c) { c.warp_strips = 4, c.row_warps = 1, c.column_warps = 1, c.warp_columns = 128, c.stages = 2; }),
-      "registers"));
-  CHECK(contains(
-      forbidden(query_of({.n = 9}, layer), [](UnpackMmaConfig& c) { c.warp_columns = 32, c.warp_strips = 1, c.stages = 3, c.min_blocks = 1; }),
+      forbidden(query_of({.n = 9}, layer),
+                [](UnpackMmaConfig& c) { c.warp_columns = 32, c.warp_strips = 1, c.stages = 3, c.min_blocks = 1; }),
       "columns"));
-  CHECK(contains(forbidden(query_of({.n = 128, .element = Dtype::f16}, layer), [](UnpackMmaConfig& c) { c.prepare_dense = true; }), "prepared"));
+  CHECK(contains(
+      forbidden(query_of({.n = 128, .element = Dtype::f16}, layer), [](UnpackMmaConfig& c) { c.prepare_dense = true; }),
+      "prepared"));
   const ops::SpmmQuery few_rows = query_of({.n = 128}, statistics_of(20, 2048, 0.1));
-  CHECK(contains(forbidden(few_rows, [](UnpackMmaConfig& c) { c.row_warps = 2, c.column_warps = 1, c.warp_strips = 2, c.min_blocks = 1; }), "row"));
+  CHECK(contains(
+      forbidden(few_rows,
+                [](UnpackMmaConfig& c) { c.row_warps = 2, c.column_warps = 1, c.warp_strips = 2, c.min_blocks = 1; }),
+      "row"));
 }
 
 TEST_CASE("unpack_mma cuts a long k for accurate products, so that no sum of f32 rounds too often") {
@@ -154,9 +169,14 @@ TEST_CASE("unpack_mma cuts a long k for accurate products, so that no sum of f32
 
 TEST_CASE("a stage of unpack_mma holds B and the strips, and blocks that split B have two buffers of it") {
   // f16x3, 128 rows x 64 columns: 16 KiB of B, 8 strips of a header and 100 pairs of two words, and their nine starts.
-  const UnpackMmaConfig prepared{
-      .mode = PackedMode::f16x3, .row_warps = 4, .warp_columns = 64, .stages = 3, .strip_pairs = 100, .prepare_dense = true};
-  CHECK(shared_bytes(UnpackMmaTraits{.element = Dtype::f32}, prepared) == (3 * (16384 + 8 * (128 + 800) + 48 + 256) + 2 * 2 * 48 + 127) / 128 * 128);
+  const UnpackMmaConfig prepared{.mode = PackedMode::f16x3,
+                                 .row_warps = 4,
+                                 .warp_columns = 64,
+                                 .stages = 3,
+                                 .strip_pairs = 100,
+                                 .prepare_dense = true};
+  CHECK(shared_bytes(UnpackMmaTraits{.element = Dtype::f32}, prepared) ==
+        (3 * (16384 + 8 * (128 + 800) + 48 + 256) + 2 * 2 * 48 + 127) / 128 * 128);
   UnpackMmaConfig splitting = prepared;
   splitting.prepare_dense = false;
   CHECK(shared_bytes(UnpackMmaTraits{.element = Dtype::f32}, splitting) ==
@@ -166,10 +186,13 @@ TEST_CASE("a stage of unpack_mma holds B and the strips, and blocks that split B
   UnpackMmaConfig in_bulk = direct;
   in_bulk.stages = 8;  // each with a barrier
   in_bulk.bulk_strips = true;
-  CHECK(shared_bytes(UnpackMmaTraits{}, in_bulk) == (8 * (2048 + 8 * (128 + 2048) + 48) + 2 * 7 * 48 + 127) / 128 * 128 + 128);
+  CHECK(shared_bytes(UnpackMmaTraits{}, in_bulk) ==
+        (8 * (2048 + 8 * (128 + 2048) + 48) + 2 * 7 * 48 + 127) / 128 * 128 + 128);
 }
 
-TEST_CASE("unpack_mma's strips come in bulk where there is a copy engine, and are streamed where the next call finds them in L2 no longer") {
+TEST_CASE(
+    "unpack_mma's strips come in bulk where there is a copy engine, and are streamed where the next call finds them in "
+    "L2 no longer") {
   const TopologyStatistics weights = statistics_of(8192, 8192, 0.2);
   const Spmm problem{.n = 8, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
   const auto in_bulk = [](UnpackMmaConfig& c) { c.bulk_strips = true, c.stream_strips = false; };
@@ -178,7 +201,8 @@ TEST_CASE("unpack_mma's strips come in bulk where there is a copy engine, and ar
   const test::FakeDevice hopper;
   ops::SpmmQuery query = query_of(problem, weights, &hopper);
   CHECK(forbidden(query, in_bulk).empty());
-  CHECK(contains(forbidden(query, [](UnpackMmaConfig& c) { c.bulk_strips = false, c.stream_strips = true; }), "in bulk"));
+  CHECK(
+      contains(forbidden(query, [](UnpackMmaConfig& c) { c.bulk_strips = false, c.stream_strips = true; }), "in bulk"));
   for (const Policy policy : {Policy::warm, Policy::cold}) {
     query.policy = policy;
     std::set<std::tuple<bool, bool, bool>> ways;  // of teams, in bulk, streamed
@@ -220,15 +244,18 @@ TEST_CASE("unpack_mma packs, prepares, multiplies and sums") {
         if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_strips");
         if (k_split > 1) wanted.emplace_back("unpack_sum");
         std::vector<std::string> names;
-        for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {})) names.push_back(launch.request().family);
+        for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {}))
+          names.push_back(launch.request().family);
         CHECK(names == wanted);
       }
 }
 
-TEST_CASE("unpack_mma's grid has a block for each tile and slice of each product, and its workspace the sums of all slices") {
+TEST_CASE(
+    "unpack_mma's grid has a block for each tile and slice of each product, and its workspace the sums of all slices") {
   const Spmm problem{.n = 100, .batch = 3, .value_lifetime = ValueLifetime::persistent};
   const ops::SpmmQuery query = query_of(problem, statistics_of(300, 600, 0.1));
-  const UnpackMmaConfig config{.mode = PackedMode::f16x3, .row_warps = 2, .warp_columns = 32, .k_split = 2, .prepare_dense = true};
+  const UnpackMmaConfig config{
+      .mode = PackedMode::f16x3, .row_warps = 2, .warp_columns = 32, .k_split = 2, .prepare_dense = true};
   const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
   REQUIRE(launches.size() == 3);
   const device::LaunchShape shape = shape_of(launches[1], problem);
@@ -241,11 +268,14 @@ TEST_CASE("unpack_mma's grid has a block for each tile and slice of each product
   CHECK(family().workspace_bytes(query, codegen::to_map(config)) == tiles + scales + partial);
 }
 
-TEST_CASE("unpack_mma: strips that a stage has no room for, and weights that columns read twice, are predicted to cost what was measured") {
+TEST_CASE(
+    "unpack_mma: strips that a stage has no room for, and weights that columns read twice, are predicted to cost what "
+    "was measured") {
   Spmm problem{.n = 8, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
   problem.dense_layout = problem.output_layout = Layout::column_major;
   const TopologyStatistics half = statistics_of(8192, 8192, 0.5);
-  UnpackMmaConfig config{.mode = PackedMode::f16x1, .row_warps = 1, .column_warps = 1, .warp_strips = 4, .warp_columns = 8};
+  UnpackMmaConfig config{
+      .mode = PackedMode::f16x1, .row_warps = 1, .column_warps = 1, .warp_strips = 4, .warp_columns = 8};
   config.k_warps = 8;
   config.stages = 3;
   config.min_blocks = config.k_split = 1;

@@ -31,7 +31,8 @@ const ops::Family& family() {
   return *made;
 }
 
-std::optional<std::string> forbidden(const ops::SpmmQuery& query, const std::function<void(UnpackWgmmaConfig&)>& change) {
+std::optional<std::string> forbidden(const ops::SpmmQuery& query,
+                                     const std::function<void(UnpackWgmmaConfig&)>& change) {
   // Two groups that take an f32 B of 128 columns: legal as it is.
   UnpackWgmmaConfig config{.warpgroups = 1, .k_groups = 2, .tile_columns = 128, .stages = 4, .producer_warps = 4};
   change(config);
@@ -46,7 +47,9 @@ TEST_CASE("unpack_wgmma serves GPUs of sm_90 alone, and nothing that tensor core
   CHECK_FALSE(family().declines(query_of({.n = 128}, layer)));
   CHECK(family().runs_on("sm_90"));
   for (const char* other : {"sm_80", "sm_89", "sm_100", "sm_120", "emulator"}) CHECK_FALSE(family().runs_on(other));
-  const auto declined = [&](const Spmm& problem, const TopologyStatistics& statistics) { return family().declines(query_of(problem, statistics)); };
+  const auto declined = [&](const Spmm& problem, const TopologyStatistics& statistics) {
+    return family().declines(query_of(problem, statistics));
+  };
   CHECK(contains(*declined({.n = 128, .math = Math::strict}, layer), "strict"));
   CHECK_FALSE(declined({.n = 128, .nonfinite = NonFinite::sparse}, layer));
   CHECK(declined({.n = 128}, {.rows = 8, .cols = 8}));
@@ -63,8 +66,8 @@ TEST_CASE("unpack_wgmma's default config is admitted for every problem, and its 
   sparse::Random random(seed);
   for (int i = 0; i < 200; ++i) {
     const Spmm problem = random_tensor_problem(random);
-    const ops::SpmmQuery query =
-        query_of(problem, statistics_of(1 + random.below(9000), 1 + random.below(9000), 0.01 * static_cast<double>(1 + random.below(99))));
+    const ops::SpmmQuery query = query_of(problem, statistics_of(1 + random.below(9000), 1 + random.below(9000),
+                                                                 0.01 * static_cast<double>(1 + random.below(99))));
     INFO(ops::exact_key(problem), ", n = ", problem.n, ", ", query.statistics.rows, " x ", query.statistics.cols);
     check_short_list(family(), query, 16);
   }
@@ -76,7 +79,8 @@ TEST_CASE("unpack_wgmma's space begins with the default and repeats nothing") {
     const std::vector<FieldMap> space = family().space(query);
     CHECK(space.front() == family().default_config(query));
     CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
-    const auto admitted = std::count_if(space.begin(), space.end(), [&](const FieldMap& config) { return !family().forbidden(query, config); });
+    const auto admitted = std::count_if(space.begin(), space.end(),
+                                        [&](const FieldMap& config) { return !family().forbidden(query, config); });
     CHECK(admitted > 200);
     CHECK(admitted < 12000);
   }
@@ -88,7 +92,8 @@ TEST_CASE("unpack_wgmma's short list tries several tiles, not variations of one"
       const Spmm problem{.n = n, .value_lifetime = ValueLifetime::persistent};
       std::set<std::array<int, 3>> tiles;
       std::set<PackedGrain> grains;
-      for (const UnpackWgmmaConfig& c : ops::unpack_wgmma::short_list(query_of(problem, statistics_of(8192, 8192, density)))) {
+      for (const UnpackWgmmaConfig& c :
+           ops::unpack_wgmma::short_list(query_of(problem, statistics_of(8192, 8192, density)))) {
         tiles.insert({c.warpgroups, c.k_groups, c.tile_columns});
         grains.insert(c.grain);
       }
@@ -106,7 +111,8 @@ TEST_CASE("unpack_wgmma's short list tries several tiles, not variations of one"
 }
 
 TEST_CASE("unpack_wgmma's defaults are the shapes that won on an H200") {
-  const UnpackWgmmaConfig narrow = ops::unpack_wgmma::default_config(query_of({.n = 128, .value_lifetime = ValueLifetime::persistent}, layer));
+  const UnpackWgmmaConfig narrow =
+      ops::unpack_wgmma::default_config(query_of({.n = 128, .value_lifetime = ValueLifetime::persistent}, layer));
   CHECK(narrow.warpgroups == 2);
   CHECK(narrow.k_groups == 1);
   CHECK(narrow.tile_columns == 128);
@@ -116,7 +122,8 @@ TEST_CASE("unpack_wgmma's defaults are the shapes that won on an H200") {
   const Spmm small{.n = 32, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent};
   test::FakeDevice device;
   device.tensor_maps = false;  // among the ways that were measured
-  const UnpackWgmmaConfig few = ops::unpack_wgmma::default_config(query_of(small, statistics_of(8192, 8192, 0.2), &device));
+  const UnpackWgmmaConfig few =
+      ops::unpack_wgmma::default_config(query_of(small, statistics_of(8192, 8192, 0.2), &device));
   CHECK(few.k_split >= 2);
   CHECK_FALSE(few.prepare_dense);
 }
@@ -130,7 +137,8 @@ TEST_CASE("unpack_wgmma takes fours for f32 of few nonzeros, and where it does r
   CHECK(grain_of({.n = 4096}, 0.3) == PackedGrain::pair);
   CHECK(grain_of({.n = 4096, .element = Dtype::f16}, 0.1) == PackedGrain::pair);
 
-  const ops::SpmmQuery query = query_of({.n = 4096, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, 0.1));
+  const ops::SpmmQuery query =
+      query_of({.n = 4096, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, 0.1));
   UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
   CHECK(family().packed_format(query, codegen::to_map(config)) == "strip16x64/four/f16x3");
   CHECK(family().needs(query, codegen::to_map(config)).packed_fours);
@@ -139,11 +147,13 @@ TEST_CASE("unpack_wgmma takes fours for f32 of few nonzeros, and where it does r
   CHECK(contains(*ops::unpack_wgmma::forbidden(query, config), "256"));
   config.strip_pairs = 256;
   const TopologyStatistics wide = statistics_of(64, (std::int64_t{1} << 28) + 64, 0.1);
-  CHECK(contains(*ops::unpack_wgmma::forbidden(query_of({.n = 128, .math = Math::tf32}, wide), config), "packed strips of that grain"));
+  CHECK(contains(*ops::unpack_wgmma::forbidden(query_of({.n = 128, .math = Math::tf32}, wide), config),
+                 "packed strips of that grain"));
 }
 
 TEST_CASE("a stage of unpack_wgmma holds B, its scales and the strips, and a block's stages their barriers") {
-  // f16x3, 128 rows x 64 columns: 16 KiB of B, 64 scales, 8 strips of a header and 512 pairs of two words, two barriers.
+  // f16x3, 128 rows x 64 columns: 16 KiB of B, 64 scales, 8 strips of a header and 512 pairs of two words, two
+  // barriers.
   UnpackWgmmaConfig wide{.mode = PackedMode::f16x3, .warpgroups = 2, .tile_columns = 64, .stages = 3};
   CHECK(shared_bytes(UnpackWgmmaTraits{}, wide) == 3 * (16384 + 256 + 8 * (128 + 4096) + 16));
   // 32 columns of high parts lie beside their low parts.
@@ -158,10 +168,15 @@ TEST_CASE("a stage of unpack_wgmma holds B, its scales and the strips, and a blo
   // A B that the block splits lies as one that was prepared, or in lines of k.
   wide.prepare_dense = false;
   CHECK(shared_bytes(UnpackWgmmaTraits{}, wide) == 3 * (16384 + 256 + 8 * (128 + 4096) + 16));
-  CHECK(shared_bytes(UnpackWgmmaTraits{.dense_layout = Layout::column_major}, wide) == 3 * (16384 + 256 + 8 * (128 + 4096) + 16));
+  CHECK(shared_bytes(UnpackWgmmaTraits{.dense_layout = Layout::column_major}, wide) ==
+        3 * (16384 + 256 + 8 * (128 + 4096) + 16));
   // f16x1 as it lies: 64 lines of at most 128 bytes for each 64 columns, or a line for each column.
-  const UnpackWgmmaConfig direct{
-      .mode = PackedMode::f16x1, .warpgroups = 1, .tile_columns = 16, .stages = 2, .strip_pairs = 100, .prepare_dense = false};
+  const UnpackWgmmaConfig direct{.mode = PackedMode::f16x1,
+                                 .warpgroups = 1,
+                                 .tile_columns = 16,
+                                 .stages = 2,
+                                 .strip_pairs = 100,
+                                 .prepare_dense = false};
   const UnpackWgmmaTraits rows{.element = Dtype::f16};
   const UnpackWgmmaTraits columns{.element = Dtype::f16, .dense_layout = Layout::column_major};
   CHECK(shared_bytes(rows, direct) == 2 * (8192 + 4 * (128 + 400) + 16));
@@ -173,36 +188,48 @@ TEST_CASE("unpack_wgmma's rules name what they forbid") {
   CHECK_FALSE(forbidden(query, [](UnpackWgmmaConfig&) {}));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 3; }), "warpgroups"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.k_groups = 3; }), "k_groups"));
-  CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.k_groups = 4, c.stages = 6; }), "multiple of k_groups"));
+  CHECK(
+      contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.k_groups = 4, c.stages = 6; }), "multiple of k_groups"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.k_split = 32; }), "slice of k"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 48; }), "tile_columns"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.mode = PackedMode::bf16x3; }), "mode"));
-  const auto split = [](UnpackWgmmaConfig& c) { c.prepare_dense = false, c.k_groups = 1, c.tile_columns = 64, c.stages = 4; };
+  const auto split = [](UnpackWgmmaConfig& c) {
+    c.prepare_dense = false, c.k_groups = 1, c.tile_columns = 64, c.stages = 4;
+  };
   CHECK_FALSE(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c); }));
   CHECK_FALSE(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.producer_warps = 8; }));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.producer_warps = 1; }), "4 or 8"));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tensor_copies = true; }), "16-bit"));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.promotion_blocks = 2; }), "prepare_dense"));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tile_columns = 16; }), "32 columns"));
-  CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tile_columns = 32, c.stages = 6; }), "stages of their own"));
+  CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tile_columns = 32, c.stages = 6; }),
+                 "stages of their own"));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.min_blocks = 3; }), "have the registers"));
-  CHECK(contains(*forbidden(query_of({.n = 127}, layer), [&](UnpackWgmmaConfig& c) { split(c); }), "16 bytes of a copy"));
+  CHECK(
+      contains(*forbidden(query_of({.n = 127}, layer), [&](UnpackWgmmaConfig& c) { split(c); }), "16 bytes of a copy"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.stages = 8; }), "shared memory"));
-  CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.promotion_blocks = 4, c.k_groups = 1; }), "promotion_blocks"));
+  CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.promotion_blocks = 4, c.k_groups = 1; }),
+                 "promotion_blocks"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.promotion_blocks = 2; }), "one of k_groups"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.producer_warps = 1; }), "producer_warps"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 256; }), "registers"));
   CHECK(contains(*forbidden(query, [](UnpackWgmmaConfig& c) { c.k_split = 33; }), "slices"));
   CHECK_FALSE(forbidden(query, [](UnpackWgmmaConfig& c) { c.k_split = 8, c.cluster_sums = true; }));
   for (const int slices : {1, 16})
-    CHECK(contains(*forbidden(query, [=](UnpackWgmmaConfig& c) { c.k_split = slices, c.k_groups = 1, c.cluster_sums = true; }), "2 to 8 slices"));
-  CHECK(contains(*forbidden(query_of({.n = 128, .batch = 20000}, layer), [](UnpackWgmmaConfig& c) { c.k_split = 4, c.cluster_sums = true; }),
+    CHECK(contains(
+        *forbidden(query, [=](UnpackWgmmaConfig& c) { c.k_split = slices, c.k_groups = 1, c.cluster_sums = true; }),
+        "2 to 8 slices"));
+  CHECK(contains(*forbidden(query_of({.n = 128, .batch = 20000}, layer),
+                            [](UnpackWgmmaConfig& c) { c.k_split = 4, c.cluster_sums = true; }),
                  "clusters"));
   const ops::SpmmQuery odd = query_of({.n = 63, .element = Dtype::f16}, layer);
-  CHECK(contains(*forbidden(odd, [](UnpackWgmmaConfig& c) { c.mode = PackedMode::f16x1, c.prepare_dense = false; }), "16 bytes of a copy"));
+  CHECK(contains(*forbidden(odd, [](UnpackWgmmaConfig& c) { c.mode = PackedMode::f16x1, c.prepare_dense = false; }),
+                 "16 bytes of a copy"));
 }
 
-TEST_CASE("unpack_wgmma's tensor_copies are for a B of 16 bits from where it lies, whole boxes of it, and a device that makes maps") {
+TEST_CASE(
+    "unpack_wgmma's tensor_copies are for a B of 16 bits from where it lies, whole boxes of it, and a device that "
+    "makes maps") {
   test::FakeDevice device;
   const auto reason = [&](const Spmm& problem, const std::function<void(UnpackWgmmaConfig&)>& change) {
     UnpackWgmmaConfig config{.mode = PackedMode::f16x1,
@@ -220,11 +247,14 @@ TEST_CASE("unpack_wgmma's tensor_copies are for a B of 16 bits from where it lie
   CHECK(contains(reason(half, [](UnpackWgmmaConfig& c) { c.prepare_dense = true; }), "prepare_dense is false"));
   CHECK(contains(reason(half, [](UnpackWgmmaConfig& c) { c.tile_columns = 32; }), "64 columns"));
   CHECK(contains(reason({.n = 100, .element = Dtype::f16}, [](UnpackWgmmaConfig&) {}), "16 bytes of a copy"));
-  CHECK(contains(reason({.n = 128, .element = Dtype::f16, .dense_leading = std::int64_t{1} << 39}, [](UnpackWgmmaConfig&) {}),
-                 "larger than a tensor map"));
+  CHECK(contains(
+      reason({.n = 128, .element = Dtype::f16, .dense_leading = std::int64_t{1} << 39}, [](UnpackWgmmaConfig&) {}),
+      "larger than a tensor map"));
   // Narrow tiles are whole where n is, or where lines run along k.
   CHECK(reason({.n = 32, .element = Dtype::f16}, [](UnpackWgmmaConfig& c) { c.tile_columns = 32; }).empty());
-  CHECK(reason({.n = 128, .element = Dtype::f16, .dense_layout = Layout::column_major}, [](UnpackWgmmaConfig& c) { c.tile_columns = 32; }).empty());
+  CHECK(reason({.n = 128, .element = Dtype::f16, .dense_layout = Layout::column_major}, [](UnpackWgmmaConfig& c) {
+          c.tile_columns = 32;
+        }).empty());
   // One warp is enough where nobody exchanges registers.
   CHECK(reason(half, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.producer_warps = 1; }).empty());
   CHECK(contains(reason(half, [](UnpackWgmmaConfig& c) { c.producer_warps = 1; }), "producer_warps"));
@@ -252,7 +282,8 @@ TEST_CASE("unpack_wgmma's space has every way of B that is possible, and its def
   Ways listed;
   const std::vector<UnpackWgmmaConfig> list = ops::unpack_wgmma::short_list(query_of(half, layer, &device));
   for (const UnpackWgmmaConfig& c : list)
-    if (c.tile_columns == list.front().tile_columns && c.warpgroups == list.front().warpgroups) listed.insert({c.prepare_dense, c.tensor_copies});
+    if (c.tile_columns == list.front().tile_columns && c.warpgroups == list.front().warpgroups)
+      listed.insert({c.prepare_dense, c.tensor_copies});
   CHECK(listed.size() == 3);
   device.tensor_maps = false;
   CHECK(ways(half) == Ways{{false, false}, {true, false}});
@@ -260,8 +291,8 @@ TEST_CASE("unpack_wgmma's space has every way of B that is possible, and its def
 
 TEST_CASE("unpack_wgmma streams strips that nobody finds in L2 again") {
   const test::FakeDevice hopper;
-  ops::SpmmQuery query =
-      query_of({.n = 64, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, 0.3), &hopper);
+  ops::SpmmQuery query = query_of({.n = 64, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent},
+                                  statistics_of(8192, 8192, 0.3), &hopper);
   for (const Policy policy : {Policy::warm, Policy::cold}) {
     query.policy = policy;
     for (const UnpackWgmmaConfig& config : ops::unpack_wgmma::short_list(query))
@@ -304,7 +335,9 @@ TEST_CASE("unpack_wgmma prepares B, multiplies and sums") {
   }
 }
 
-TEST_CASE("unpack_wgmma's slices of one cluster need no second launch and no memory between, and the kernel has the epilogue") {
+TEST_CASE(
+    "unpack_wgmma's slices of one cluster need no second launch and no memory between, and the kernel has the "
+    "epilogue") {
   const Spmm problem{.n = 128, .value_lifetime = ValueLifetime::persistent, .epilogue = {.bias = Bias::per_row}};
   const ops::SpmmQuery query = query_of(problem, layer);
   UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
@@ -327,14 +360,18 @@ TEST_CASE("unpack_wgmma's slices of one cluster need no second launch and no mem
 
 TEST_CASE("unpack_wgmma splits a B that few rows of tiles read, and prepares one that many do") {
   const auto splits = [](const TopologyStatistics& statistics, std::int64_t n) {
-    return !ops::unpack_wgmma::default_config(query_of({.n = n, .value_lifetime = ValueLifetime::persistent}, statistics)).prepare_dense;
+    return !ops::unpack_wgmma::default_config(
+                query_of({.n = n, .value_lifetime = ValueLifetime::persistent}, statistics))
+                .prepare_dense;
   };
   CHECK(splits(statistics_of(128, 1152, 0.2), 200704));
   CHECK(splits(statistics_of(512, 512, 0.5), 256));
   CHECK_FALSE(splits(statistics_of(8192, 8192, 0.1), 4096));
 }
 
-TEST_CASE("unpack_wgmma's workspace holds packed values, B's tiles, their scales and the sums of slices, each on its boundary") {
+TEST_CASE(
+    "unpack_wgmma's workspace holds packed values, B's tiles, their scales and the sums of slices, each on its "
+    "boundary") {
   const Spmm problem{.n = 100, .batch = 2};
   const ops::SpmmQuery query = query_of(problem, statistics_of(300, 200, 0.1));
   const UnpackWgmmaConfig config{.mode = PackedMode::f16x3, .warpgroups = 1, .tile_columns = 64, .k_split = 2};

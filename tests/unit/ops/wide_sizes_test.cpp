@@ -1,4 +1,5 @@
-// Sizes past 32 bits: no operation is without a family, and those that serve it count in 64 bits. (Families on tensor cores may decline.)
+// Sizes past 32 bits: no operation is without a family, and those that serve it count in 64 bits. (Families on tensor
+// cores may decline.)
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -20,11 +21,17 @@ constexpr std::int64_t two_to_31 = std::int64_t{1} << 31;
 
 /// 2^20 columns: with 1024 columns of B, 2^31 bytes and more of any type.
 TopologyStatistics wide_mask() {
-  return {.rows = 4096, .cols = 1 << 20, .nonzeros = 1 << 20, .longest_row = 300, .mean_row = 256, .row_variation = 0.1};
+  return {
+      .rows = 4096, .cols = 1 << 20, .nonzeros = 1 << 20, .longest_row = 300, .mean_row = 256, .row_variation = 0.1};
 }
 
 TopologyStatistics many_nonzeros() {
-  return {.rows = 1 << 22, .cols = 1 << 20, .nonzeros = two_to_31, .longest_row = 600, .mean_row = 512, .row_variation = 0.1};
+  return {.rows = 1 << 22,
+          .cols = 1 << 20,
+          .nonzeros = two_to_31,
+          .longest_row = 600,
+          .mean_row = 512,
+          .row_variation = 0.1};
 }
 
 struct Case {
@@ -34,7 +41,8 @@ struct Case {
 };
 
 template <class Problem>
-std::shared_ptr<const ops::Query> query_of(const Problem& problem, const TopologyStatistics& statistics, std::int64_t n = 0) {
+std::shared_ptr<const ops::Query> query_of(const Problem& problem, const TopologyStatistics& statistics,
+                                           std::int64_t n = 0) {
   return ops::make_query(problem, statistics, {n, n}, nullptr);
 }
 
@@ -42,15 +50,22 @@ std::vector<Case> cases() {
   std::vector<Case> list;
   for (const Dtype type : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
     for (const Math math : {Math::strict, Math::accurate}) {
-      list.push_back(
-          {"SpMM, B past 2^31 bytes", query_of(Spmm{.n = 1024, .element = type, .math = math}, wide_mask(), 1024), ".wide_offsets = true"});
-      list.push_back(
-          {"SDDMM, B past 2^31 bytes", query_of(Sddmm{.n = 1024, .element = type, .math = math}, wide_mask(), 1024), ".wide_offsets = true"});
-      list.push_back({"SpMM, 2^31 nonzeros", query_of(Spmm{.n = 64, .element = type, .math = math}, many_nonzeros(), 64), ".wide_nonzeros = true"});
+      list.push_back({"SpMM, B past 2^31 bytes",
+                      query_of(Spmm{.n = 1024, .element = type, .math = math}, wide_mask(), 1024),
+                      ".wide_offsets = true"});
+      list.push_back({"SDDMM, B past 2^31 bytes",
+                      query_of(Sddmm{.n = 1024, .element = type, .math = math}, wide_mask(), 1024),
+                      ".wide_offsets = true"});
+      list.push_back({"SpMM, 2^31 nonzeros",
+                      query_of(Spmm{.n = 64, .element = type, .math = math}, many_nonzeros(), 64),
+                      ".wide_nonzeros = true"});
     }
-    list.push_back({"softmax, 2^31 nonzeros", query_of(Softmax{.element = type}, many_nonzeros()), ".wide_offsets = true"});
-    list.push_back({"softmax's gradient, 2^31 nonzeros", query_of(SoftmaxBackward{.element = type}, many_nonzeros()), ".wide_offsets = true"});
-    list.push_back({"bias and activation of 2^31 elements", query_of(BiasActivation{.rows = 1 << 20, .columns = 1 << 11, .element = type}, {}),
+    list.push_back(
+        {"softmax, 2^31 nonzeros", query_of(Softmax{.element = type}, many_nonzeros()), ".wide_offsets = true"});
+    list.push_back({"softmax's gradient, 2^31 nonzeros", query_of(SoftmaxBackward{.element = type}, many_nonzeros()),
+                    ".wide_offsets = true"});
+    list.push_back({"bias and activation of 2^31 elements",
+                    query_of(BiasActivation{.rows = 1 << 20, .columns = 1 << 11, .element = type}, {}),
                     ".wide_indices = true"});
   }
   return list;
@@ -58,8 +73,9 @@ std::vector<Case> cases() {
 
 /// Those of an operation that use no tensor core.
 bool is_simt(std::string_view family) {
-  static const std::set<std::string_view> names = {"row_tile",    "nonzero_split", "staged_rows", "sparse_vector",   "row_strips",
-                                                   "row_softmax", "split_softmax", "depthwise",   "bias_activation", "im2col"};
+  static const std::set<std::string_view> names = {"row_tile",        "nonzero_split", "staged_rows",   "sparse_vector",
+                                                   "row_strips",      "row_softmax",   "split_softmax", "depthwise",
+                                                   "bias_activation", "im2col"};
   return names.contains(family);
 }
 

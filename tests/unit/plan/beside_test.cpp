@@ -64,13 +64,16 @@ TEST_CASE("where one thread may compile, one does") {
   test::Fixture fixture;
   const auto caller = std::this_thread::get_id();
   std::atomic<bool> elsewhere = false;
-  fixture.device->fake_compiler.on_compile = [&](const device::Source&) { elsewhere = elsewhere || std::this_thread::get_id() != caller; };
+  fixture.device->fake_compiler.on_compile = [&](const device::Source&) {
+    elsewhere = elsewhere || std::this_thread::get_id() != caller;
+  };
   plan_with_two_kernels(fixture.session({.compile_threads = 1}));
   CHECK_FALSE(elsewhere);
 }
 
 TEST_CASE("a kernel that does not compile is the plan's error, whichever thread met it first") {
-  for (const int threads : {1, 2}) {  // with one it is the caller; with two the other thread, as the caller is held until then
+  for (const int threads :
+       {1, 2}) {  // with one it is the caller; with two the other thread, as the caller is held until then
     CAPTURE(threads);
     test::Fixture fixture;
     const auto caller = std::this_thread::get_id();
@@ -94,7 +97,9 @@ TEST_CASE("a kernel that does not compile is the plan's error, whichever thread 
 TEST_CASE("what is in a code layer starts no thread") {
   test::Fixture fixture;
   plan_with_two_kernels(fixture.session());
-  fixture.device->fake_compiler.on_compile = [](const device::Source&) { fail(ErrorCode::internal, "this was compiled before"); };
+  fixture.device->fake_compiler.on_compile = [](const device::Source&) {
+    fail(ErrorCode::internal, "this was compiled before");
+  };
   const auto session = fixture.session({.compile_threads = 4});
   const auto caller = std::this_thread::get_id();
   const std::ptrdiff_t threads_before = threads_here();

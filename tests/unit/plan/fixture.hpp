@@ -46,7 +46,9 @@ class ScriptedTuning : public plan::TuningStore {
     ++additions;
     added.insert(added.end(), trials.begin(), trials.end());
   }
-  void set_winner(const plan::ProblemKey&, const plan::DeviceKey&, const plan::WinnerRecord& winner) override { winners.push_back(winner); }
+  void set_winner(const plan::ProblemKey&, const plan::DeviceKey&, const plan::WinnerRecord& winner) override {
+    winners.push_back(winner);
+  }
 };
 
 /// Memory of an operand that nobody looks at, far from that of any other number: kernels of a fake device do nothing.
@@ -62,7 +64,8 @@ struct Fixture {
   /// One thread, unless a test says otherwise: what its device counts then comes in one order.
   std::shared_ptr<plan::Session> session(const Options& options = {.compile_threads = 1}) {
     auto logger = std::make_shared<Logger>([this](LogLevel, std::string_view line) { log.emplace_back(line); });
-    return std::make_shared<plan::Session>(device, plan::Stores{.tuning = tuning, .code = code}, logger, counters, options);
+    return std::make_shared<plan::Session>(device, plan::Stores{.tuning = tuning, .code = code}, logger, counters,
+                                           options);
   }
   static Topology topology(const std::shared_ptr<plan::Session>& session, const sparse::Csr& csr) {
     return Topology(std::make_shared<TopologyState>(session, csr.view(), nullptr));

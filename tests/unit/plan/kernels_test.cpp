@@ -9,7 +9,8 @@ using namespace vostok;
 using test::code_of;
 
 namespace {
-const codegen::KernelRequest request{.family = "row_tile", .header = "spmm/row_tile.h", .expression = "vostok::row_tile<1>"};
+const codegen::KernelRequest request{
+    .family = "row_tile", .header = "spmm/row_tile.h", .expression = "vostok::row_tile<1>"};
 }
 
 TEST_CASE("a kernel is compiled once and then comes from memory") {
@@ -35,7 +36,9 @@ TEST_CASE("many threads that want one kernel compile it once") {
   constexpr int count = 8;
   test::Fixture fixture;
   std::latch everyone(count);
-  fixture.device->fake_compiler.on_compile = [&](const device::Source&) { everyone.wait(); };  // the first does not end before the last asks
+  fixture.device->fake_compiler.on_compile = [&](const device::Source&) {
+    everyone.wait();
+  };  // the first does not end before the last asks
   const auto session = fixture.session();
   plan::Kernels& kernels = session->kernels();
   {

@@ -20,7 +20,8 @@ std::set<std::int64_t> bytes_of(const Region& region, std::int64_t start) {
   if (region.lines() == 0) return bytes;
   for (std::int64_t i = 0; i < region.outer; ++i)
     for (std::int64_t j = 0; j < region.inner; ++j)
-      for (std::int64_t k = 0; k < region.length; ++k) bytes.insert(start + i * region.outer_step + j * region.inner_step + k);
+      for (std::int64_t k = 0; k < region.length; ++k)
+        bytes.insert(start + i * region.outer_step + j * region.inner_step + k);
   return bytes;
 }
 
@@ -59,8 +60,9 @@ TEST_CASE("two regions share a byte where one of their bytes is the same, at eve
       ++(expected ? shared : apart);
       if (share_bytes(a, b, distance) != expected || share_bytes(b, a, -distance) != expected) {
         CAPTURE(distance);
-        FAIL("lines ", a.outer, "x", a.inner, " of ", a.length, " by ", a.outer_step, " and ", a.inner_step, " against ", b.outer, "x", b.inner,
-             " of ", b.length, " by ", b.outer_step, " and ", b.inner_step, ": expected ", expected);
+        FAIL("lines ", a.outer, "x", a.inner, " of ", a.length, " by ", a.outer_step, " and ", a.inner_step,
+             " against ", b.outer, "x", b.inner, " of ", b.length, " by ", b.outer_step, " and ", b.inner_step,
+             ": expected ", expected);
       }
     }
   }
@@ -71,7 +73,8 @@ TEST_CASE("two regions share a byte where one of their bytes is the same, at eve
 TEST_CASE("slices of one array are apart, however large it is") {
   // [tokens, 3, heads, size] of queries, keys and values.
   const std::int64_t tokens = 1 << 20, heads = 64, size = 128;
-  const Region slice = matrix_region({.lines = tokens, .length = size, .leading = 3 * heads * size, .stride = size}, Dtype::f16, heads);
+  const Region slice =
+      matrix_region({.lines = tokens, .length = size, .leading = 3 * heads * size, .stride = size}, Dtype::f16, heads);
   const std::int64_t next = heads * size * 2;
   CHECK_FALSE(share_bytes(slice, slice, next));
   CHECK_FALSE(share_bytes(slice, slice, 2 * next));

@@ -16,9 +16,13 @@ ProblemKey problem(std::int64_t n = 64) {
           .features = {.m = 512, .k = 256, .n = n, .nonzeros = 13107, .longest_row = 60, .row_variation = 0.25}};
 }
 
-DeviceKey gpu(const std::string& uuid) { return {.uuid = uuid, .name = "GPU", .architecture = "sm_90", .multiprocessors = 132}; }
+DeviceKey gpu(const std::string& uuid) {
+  return {.uuid = uuid, .name = "GPU", .architecture = "sm_90", .multiprocessors = 132};
+}
 
-WinnerRecord winner(const std::string& tile_rows) { return {.family = "row_tile", .config = {{"tile_rows", tile_rows}}, .median_us = 10}; }
+WinnerRecord winner(const std::string& tile_rows) {
+  return {.family = "row_tile", .config = {{"tile_rows", tile_rows}}, .median_us = 10};
+}
 
 }  // namespace
 
@@ -68,7 +72,8 @@ TEST_CASE("memory stores find what is stored for the plain problem where a key n
 
 TEST_CASE("memory stores keep one trial of a candidate") {
   const Stores stores = memory_stores();
-  TrialRecord trial{.family = "row_tile", .config = {{"tile_rows", "8"}}, .code_digest = "d", .status = "measured", .median_us = 3.0};
+  TrialRecord trial{
+      .family = "row_tile", .config = {{"tile_rows", "8"}}, .code_digest = "d", .status = "measured", .median_us = 3.0};
   stores.tuning->add_trial(problem(), gpu("a"), trial);
   trial.median_us = 2.0;
   stores.tuning->add_trial(problem(), gpu("a"), trial);
@@ -89,7 +94,9 @@ TEST_CASE("memory stores keep code until it is dropped, from any thread") {
   std::vector<std::thread> threads;
   threads.reserve(4);
   for (int i = 0; i < 4; ++i)
-    threads.emplace_back([&stores, i] { stores.code->put({.key = std::to_string(i)}, {.binary = std::string(static_cast<std::size_t>(i), 'x')}); });
+    threads.emplace_back([&stores, i] {
+      stores.code->put({.key = std::to_string(i)}, {.binary = std::string(static_cast<std::size_t>(i), 'x')});
+    });
   for (std::thread& thread : threads) thread.join();
   for (std::size_t i = 0; i < 4; ++i) {
     const auto image = stores.code->find(std::to_string(i));

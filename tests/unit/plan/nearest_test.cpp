@@ -10,15 +10,22 @@ using namespace vostok::plan;
 
 namespace {
 
-Features features() { return {.m = 1024, .k = 512, .n = 64, .nonzeros = 52429, .longest_row = 80, .row_variation = 0.25}; }
+Features features() {
+  return {.m = 1024, .k = 512, .n = 64, .nonzeros = 52429, .longest_row = 80, .row_variation = 0.25};
+}
 
 ProblemKey key() { return {.operation = "spmm", .exact = "element=f32", .features = features()}; }
 
 DeviceKey gpu(const std::string& uuid, const std::string& architecture = "sm_90", int multiprocessors = 132) {
-  return {.uuid = uuid, .name = "GPU of " + architecture, .architecture = architecture, .multiprocessors = multiprocessors, .memory_bytes = 1000};
+  return {.uuid = uuid,
+          .name = "GPU of " + architecture,
+          .architecture = architecture,
+          .multiprocessors = multiprocessors,
+          .memory_bytes = 1000};
 }
 
-StoredWinner row(const std::string& label, const DeviceKey& where, const Features& of, int layer = 0, bool shipped = false) {
+StoredWinner row(const std::string& label, const DeviceKey& where, const Features& of, int layer = 0,
+                 bool shipped = false) {
   return {.winner = {.family = label}, .device = where, .features = of, .layer = layer, .shipped = shipped};
 }
 
@@ -53,7 +60,8 @@ TEST_CASE("the distance of problems is zero for equal ones, symmetric, and grows
 }
 
 TEST_CASE("what lies within the farthest distance lies within reach of each size") {
-  for (const std::int64_t size : {std::int64_t{0}, std::int64_t{1}, std::int64_t{3}, std::int64_t{1000}, std::int64_t{1} << 40}) {
+  for (const std::int64_t size :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{3}, std::int64_t{1000}, std::int64_t{1} << 40}) {
     const Range range = reach(size, ProblemWeights::n);
     for (std::int64_t other = size / 4; other <= size * 4 + 4; other += 1 + size / 16) {
       Features a = features();
@@ -70,15 +78,18 @@ TEST_CASE("what lies within the farthest distance lies within reach of each size
 
 TEST_CASE("candidates come in the documented order") {
   const auto here = gpu("here");
-  const auto found = best_first(
-      {row("older gpu", gpu("x", "sm_80", 108), features()), row("near", here, with_n(80)), row("nearer", gpu("y"), with_n(72)),
-       row("shipped", gpu("vendor"), features(), 2, true), row("fleet", gpu("y"), features(), 1), row("here, second layer", here, features(), 1),
-       row("here", here, features(), 0), row("too far", here, with_n(1024)), row("another problem elsewhere", gpu("x", "sm_80", 108), with_n(72))},
-      key(), here);
+  const auto found =
+      best_first({row("older gpu", gpu("x", "sm_80", 108), features()), row("near", here, with_n(80)),
+                  row("nearer", gpu("y"), with_n(72)), row("shipped", gpu("vendor"), features(), 2, true),
+                  row("fleet", gpu("y"), features(), 1), row("here, second layer", here, features(), 1),
+                  row("here", here, features(), 0), row("too far", here, with_n(1024)),
+                  row("another problem elsewhere", gpu("x", "sm_80", 108), with_n(72))},
+                 key(), here);
   std::vector<std::string> order;
   order.reserve(found.size());
   for (const WinnerMatch& match : found) order.push_back(match.winner.family);
-  CHECK(order == std::vector<std::string>{"here", "here, second layer", "fleet", "shipped", "nearer", "near", "older gpu"});
+  CHECK(order ==
+        std::vector<std::string>{"here", "here, second layer", "fleet", "shipped", "nearer", "near", "older gpu"});
   REQUIRE(found.size() == 7);
   CHECK(found[0].provenance == Provenance::tuned_here);
   CHECK(found[2].provenance == Provenance::tuned_elsewhere);
@@ -88,23 +99,27 @@ TEST_CASE("candidates come in the documented order") {
   CHECK(found[6].distance > 0);
 }
 
-TEST_CASE("choices for the plain problem come behind those for the whole one and before neighbours, whose distance counts first") {
+TEST_CASE(
+    "choices for the plain problem come behind those for the whole one and before neighbours, whose distance counts "
+    "first") {
   const auto here = gpu("here");
   const auto plain = [](StoredWinner stored) {
     stored.plain = true;
     return stored;
   };
-  const auto found =
-      best_first({plain(row("plain near", here, with_n(66))), row("near", here, with_n(80)), plain(row("plain alike", here, with_n(80))),
-                  plain(row("plain shipped", gpu("vendor"), features(), 2, true)), plain(row("plain", here, features())),
-                  row("shipped", gpu("vendor"), features(), 2, true), plain(row("plain older gpu", gpu("x", "sm_80", 108), features()))},
-                 key(), here);
+  const auto found = best_first(
+      {plain(row("plain near", here, with_n(66))), row("near", here, with_n(80)),
+       plain(row("plain alike", here, with_n(80))), plain(row("plain shipped", gpu("vendor"), features(), 2, true)),
+       plain(row("plain", here, features())), row("shipped", gpu("vendor"), features(), 2, true),
+       plain(row("plain older gpu", gpu("x", "sm_80", 108), features()))},
+      key(), here);
   std::vector<std::string> order;
   for (const WinnerMatch& match : found) {
     order.push_back(match.winner.family);
     CHECK(match.plain == match.winner.family.starts_with("plain"));
   }
-  CHECK(order == std::vector<std::string>{"shipped", "plain", "plain shipped", "plain near", "near", "plain alike", "plain older gpu"});
+  CHECK(order == std::vector<std::string>{"shipped", "plain", "plain shipped", "plain near", "near", "plain alike",
+                                          "plain older gpu"});
   CHECK(found.at(1).provenance == Provenance::tuned_here);
   CHECK(found.at(2).provenance == Provenance::shipped);
   CHECK(found.at(3).provenance == Provenance::nearest_problem);

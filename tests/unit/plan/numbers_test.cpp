@@ -21,7 +21,8 @@ using test::contains;
 
 namespace {
 
-constexpr std::int64_t wide_ends[] = {-1, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 62,
+constexpr std::int64_t wide_ends[] = {-1, std::numeric_limits<std::int64_t>::min(),
+                                      std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 62,
                                       (std::int64_t{1} << 61) + 1};
 constexpr int narrow_ends[] = {-1, std::numeric_limits<int>::min(), std::numeric_limits<int>::max(), 1 << 30, 0};
 constexpr std::size_t ends = std::size(wide_ends);
@@ -75,7 +76,8 @@ class Planning : public test::Fixture {
   template <class Problem>
   std::string refusal(const Problem& problem, Mask mask) {
     std::string message;
-    CHECK(code_of([&] { plan::make_plan(*planner_, problem, masks_[mask], {}); }, &message) == ErrorCode::invalid_argument);
+    CHECK(code_of([&] { plan::make_plan(*planner_, problem, masks_[mask], {}); }, &message) ==
+          ErrorCode::invalid_argument);
     return message;
   }
 
@@ -127,14 +129,19 @@ std::string refused(const PlanOptions& options) {
 
 }  // namespace
 
-TEST_CASE("a problem's numbers and enumerators at the ends of their types are refused or planned, never anything else") {
+TEST_CASE(
+    "a problem's numbers and enumerators at the ends of their types are refused or planned, never anything else") {
   Planning planning;
   planning.attempt_all(Spmm{.n = 8});
   planning.attempt_all(Spmm{.n = 8, .batch = 3, .values_per_batch = true, .value_lifetime = ValueLifetime::persistent});
-  planning.attempt_all(
-      Spmm{.n = 8, .batch = 0, .values_per_batch = true, .dense_layout = Layout::column_major, .output_layout = Layout::column_major});
+  planning.attempt_all(Spmm{.n = 8,
+                            .batch = 0,
+                            .values_per_batch = true,
+                            .dense_layout = Layout::column_major,
+                            .output_layout = Layout::column_major});
   planning.attempt_all(Sddmm{.n = 8});
-  planning.attempt_all(Sddmm{.n = 8, .batch = 3, .lhs_layout = Layout::column_major, .rhs_layout = Layout::column_major, .multiply = true});
+  planning.attempt_all(Sddmm{
+      .n = 8, .batch = 3, .lhs_layout = Layout::column_major, .rhs_layout = Layout::column_major, .multiply = true});
   planning.attempt_all(Softmax{.batch = 2, .statistics = RowStatistics::write});
   planning.attempt_all(Softmax{.batch = 0});
   planning.attempt_all(SoftmaxBackward{.batch = 2});
@@ -152,12 +159,15 @@ TEST_CASE("sets of values and statistics that no memory holds are refused, also 
   Planning planning;
   for (const std::int64_t sets : {std::int64_t{1} << 62, std::numeric_limits<std::int64_t>::max()}) {
     CAPTURE(sets);
-    CHECK(contains(planning.refusal(Spmm{.n = 0, .batch = sets, .values_per_batch = true}, Planning::some_nonzeros), "the values' elements"));
-    CHECK(contains(planning.refusal(Softmax{.batch = sets, .statistics = RowStatistics::write}, Planning::no_nonzeros), "row_statistics"));
+    CHECK(contains(planning.refusal(Spmm{.n = 0, .batch = sets, .values_per_batch = true}, Planning::some_nonzeros),
+                   "the values' elements"));
+    CHECK(contains(planning.refusal(Softmax{.batch = sets, .statistics = RowStatistics::write}, Planning::no_nonzeros),
+                   "row_statistics"));
     for (const Saved saved : {Saved::none, Saved::probabilities, Saved::row_statistics})
       planning.refusal(SparseAttention{.n = 8, .batch = sets, .saved = saved}, Planning::no_nonzeros);
   }
-  CHECK(contains(planning.refusal(SparseAttention{.n = 8, .index = static_cast<IndexType>(9)}, Planning::some_nonzeros), "attention: index = 9"));
+  CHECK(contains(planning.refusal(SparseAttention{.n = 8, .index = static_cast<IndexType>(9)}, Planning::some_nonzeros),
+                 "attention: index = 9"));
 }
 
 TEST_CASE("sizes of an image whose numbers make no sense are zero, not a crash") {
@@ -165,7 +175,8 @@ TEST_CASE("sizes of an image whose numbers make no sense are zero, not a crash")
     CHECK(DepthwiseConvolution{.height = 8, .width = 8, .stride = stride}.output_height() == 0);
     CHECK(Im2col{.height = 8, .width = 8, .stride = stride}.output_width() == 0);
   }
-  for (const std::int64_t size : wide_ends) CHECK(Im2col{.height = size, .width = size, .padding = {size, size, size, size}}.output_height() == 0);
+  for (const std::int64_t size : wide_ends)
+    CHECK(Im2col{.height = size, .width = size, .padding = {size, size, size, size}}.output_height() == 0);
   CHECK(DepthwiseConvolution{.height = 8, .width = 9, .stride = 2, .padding = {1, 1, 1, 1}}.output_height() == 4);
 }
 
@@ -175,11 +186,13 @@ TEST_CASE("options that are negative, no number or no enumerator are refused by 
     CHECK(contains(refused(Options{.cache = {.max_code_bytes = number}}), fmt::format("max_code_bytes = {}", number)));
   }
   for (const int number : {-1, std::numeric_limits<int>::min()}) {
-    CHECK(contains(refused(Options{.cache = {.lock_timeout_ms = number}}), fmt::format("lock_timeout_ms = {}", number)));
+    CHECK(
+        contains(refused(Options{.cache = {.lock_timeout_ms = number}}), fmt::format("lock_timeout_ms = {}", number)));
     CHECK(contains(refused(Options{.compile_threads = number}), fmt::format("compile_threads = {}", number)));
   }
   for (const double seconds : {-1.0, -0.5, double{NAN}, -double{INFINITY}}) {
-    CHECK(contains(refused(Options{.worker = {.timeout_seconds = seconds}}), fmt::format("timeout_seconds = {}", seconds)));
+    CHECK(contains(refused(Options{.worker = {.timeout_seconds = seconds}}),
+                   fmt::format("timeout_seconds = {}", seconds)));
     CHECK(contains(refused(PlanOptions{.budget_seconds = seconds}), fmt::format("budget_seconds = {}", seconds)));
   }
   CHECK(contains(refused(Options{.worker = {.timeout_seconds = 0}}), "timeout_seconds = 0"));
@@ -189,7 +202,8 @@ TEST_CASE("options that are negative, no number or no enumerator are refused by 
   CHECK(contains(refused(PlanOptions{.effort = static_cast<Effort>(-3)}), "effort = -3"));
   CHECK(contains(refused(PlanOptions{.policy = static_cast<Policy>(2)}), "policy = 2"));
   // No limit of time, and none of memory, are legal.
-  plan::validate(Options{.max_workspace_bytes = std::numeric_limits<std::int64_t>::max(), .worker = {.timeout_seconds = INFINITY}});
+  plan::validate(Options{.max_workspace_bytes = std::numeric_limits<std::int64_t>::max(),
+                         .worker = {.timeout_seconds = INFINITY}});
   plan::validate(PlanOptions{.budget_seconds = INFINITY});
   plan::validate(PlanOptions{.budget_seconds = 0});
 }

@@ -1,4 +1,5 @@
-// What execute refuses of the pointers and factors that it is given: arguments that nobody asked for, and memory that is shared.
+// What execute refuses of the pointers and factors that it is given: arguments that nobody asked for, and memory that
+// is shared.
 #include "plan/operands.hpp"
 
 #include <doctest/doctest.h>
@@ -34,7 +35,8 @@ class Calls {
  public:
   using Arguments = typename Problem::Arguments;
 
-  Calls(Planned& planned, const Problem& problem, const Arguments& good) : device_(*planned.device), plan_(planned.plan(problem)), good_(good) {
+  Calls(Planned& planned, const Problem& problem, const Arguments& good)
+      : device_(*planned.device), plan_(planned.plan(problem)), good_(good) {
     good_.workspace = no_memory(60);
     legal([](Arguments&) {});
   }
@@ -73,8 +75,10 @@ T* behind(T* pointer, std::int64_t bytes) {
 const SpmmArguments spmm_call{.values = no_memory(0), .dense = no_memory(1), .output = no_memory(2)};
 const SddmmArguments sddmm_call{.lhs = no_memory(0), .rhs = no_memory(1), .output = no_memory(2)};
 const SoftmaxArguments softmax_call{.values = no_memory(0), .output = no_memory(1)};
-const SoftmaxBackwardArguments gradient_call{.probabilities = no_memory(0), .output_gradient = no_memory(1), .input_gradient = no_memory(2)};
-const AttentionArguments attention_call{.query = no_memory(0), .key = no_memory(1), .value = no_memory(2), .output = no_memory(3)};
+const SoftmaxBackwardArguments gradient_call{
+    .probabilities = no_memory(0), .output_gradient = no_memory(1), .input_gradient = no_memory(2)};
+const AttentionArguments attention_call{
+    .query = no_memory(0), .key = no_memory(1), .value = no_memory(2), .output = no_memory(3)};
 const AttentionBackwardArguments backward_call{.query = no_memory(0),
                                                .key = no_memory(1),
                                                .value = no_memory(2),
@@ -132,8 +136,10 @@ TEST_CASE("an argument that the problem does not ask for is refused, naming it a
   backward.legal(factor);
   backward.refused([](auto& call) { call.saved = no_memory(9); }, {".saved is given"});
 
-  Calls<DepthwiseConvolution>(planned, depthwise, depthwise_call).refused([](auto& call) { call.bias = no_memory(9); }, {".bias is given", "bias"});
-  Calls<BiasActivation>(planned, bias_problem, bias_call).refused([](auto& call) { call.bias = no_memory(9); }, {".bias is given"});
+  Calls<DepthwiseConvolution>(planned, depthwise, depthwise_call)
+      .refused([](auto& call) { call.bias = no_memory(9); }, {".bias is given", "bias"});
+  Calls<BiasActivation>(planned, bias_problem, bias_call)
+      .refused([](auto& call) { call.bias = no_memory(9); }, {".bias is given"});
 }
 
 TEST_CASE("an argument that nobody asked for is refused also where there is nothing to compute") {
@@ -148,33 +154,45 @@ TEST_CASE("an output that shares elements with another operand or the workspace 
   Planned planned;
   const std::int64_t nonzeros = planned.mask.nonzeros();
   const Calls<Spmm> spmm(planned, {.n = 8, .epilogue = {.bias = Bias::per_row, .residual = true}},
-                         {.values = no_memory(0), .dense = no_memory(1), .output = no_memory(2), .bias = no_memory(3), .residual = no_memory(4)});
+                         {.values = no_memory(0),
+                          .dense = no_memory(1),
+                          .output = no_memory(2),
+                          .bias = no_memory(3),
+                          .residual = no_memory(4)});
   const std::int64_t output_bytes = 24 * 8 * 4;
   spmm.refused([](auto& call) { call.output = no_memory(1); }, {".output", ".dense", "shares elements"});
-  spmm.refused([&](auto& call) { call.output = behind(no_memory(0), nonzeros / 4 * 4 * 4 - 16); }, {".output", ".values"});
+  spmm.refused([&](auto& call) { call.output = behind(no_memory(0), nonzeros / 4 * 4 * 4 - 16); },
+               {".output", ".values"});
   spmm.refused([](auto& call) { call.output = no_memory(4); }, {".output", ".residual"});
   spmm.refused([&](auto& call) { call.bias = behind(no_memory(2), output_bytes - 16); }, {".output", ".bias"});
   spmm.legal([&](auto& call) { call.bias = behind(no_memory(2), output_bytes); });
   spmm.legal([](auto& call) { call.residual = no_memory(1); });  // inputs may share
   // A bias in the element type is half as long as one in f32.
-  const SpmmArguments biased{.values = no_memory(0), .dense = no_memory(1), .output = no_memory(2), .bias = no_memory(3)};
+  const SpmmArguments biased{
+      .values = no_memory(0), .dense = no_memory(1), .output = no_memory(2), .bias = no_memory(3)};
   const Calls<Spmm> whole(planned, {.n = 8, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row}}, biased);
-  const Calls<Spmm> half(planned, {.n = 8, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f16}}, biased);
+  const Calls<Spmm> half(
+      planned, {.n = 8, .element = Dtype::f16, .epilogue = {.bias = Bias::per_row, .bias_element = Dtype::f16}},
+      biased);
   const auto output_behind_bias = [](auto& call) { call.output = behind(no_memory(3), 24 * 2); };
   whole.refused(output_behind_bias, {".output", ".bias"});
   half.legal(output_behind_bias);
 
-  Calls<Sddmm>(planned, {.n = 8}, sddmm_call).refused([](auto& call) { call.output = no_memory(0); }, {".output", ".lhs"});
+  Calls<Sddmm>(planned, {.n = 8}, sddmm_call)
+      .refused([](auto& call) { call.output = no_memory(0); }, {".output", ".lhs"});
   const Calls<Softmax> softmax(planned, {.statistics = RowStatistics::write},
                                {.values = no_memory(0), .output = no_memory(1), .row_statistics = no_memory(2)});
   softmax.refused([](auto& call) { call.row_statistics = no_memory(1); }, {".row_statistics", ".output"});
   softmax.refused([](auto& call) { call.row_statistics = no_memory(0); }, {".row_statistics", ".values"});
-  Calls<SoftmaxBackward>(planned, {}, gradient_call).refused([](auto& call) { call.input_gradient = no_memory(0); }, {".probabilities"});
-  Calls<DepthwiseConvolution>(planned, depthwise, depthwise_call).refused([](auto& call) { call.output = no_memory(0); }, {".input"});
+  Calls<SoftmaxBackward>(planned, {}, gradient_call)
+      .refused([](auto& call) { call.input_gradient = no_memory(0); }, {".probabilities"});
+  Calls<DepthwiseConvolution>(planned, depthwise, depthwise_call)
+      .refused([](auto& call) { call.output = no_memory(0); }, {".input"});
   Calls<Im2col>(planned, patches, patches_call).refused([](auto& call) { call.output = no_memory(0); }, {".input"});
 
   const Calls<SparseAttention> attention(planned, {.n = 8}, attention_call);
-  for (int input = 0; input < 3; ++input) attention.refused([&](auto& call) { call.output = no_memory(input); }, {".output"});
+  for (int input = 0; input < 3; ++input)
+    attention.refused([&](auto& call) { call.output = no_memory(input); }, {".output"});
   attention.refused([](auto& call) { call.workspace = no_memory(3); }, {".workspace", ".output"});
   attention.refused([](auto& call) { call.workspace = no_memory(0); }, {".workspace", ".query"});
   const Calls<SparseAttentionBackward> backward(planned, {.forward = {.n = 8}}, backward_call);
@@ -188,13 +206,16 @@ TEST_CASE("what may be written in place is, where the output lies as the input d
   Calls<Softmax>(planned, {.batch = 2}, softmax_call).legal(in_place);
   Calls<Softmax>(planned, {.output = Dtype::f16}, softmax_call).refused(in_place, {".output", ".values"});
   const std::int64_t stride = planned.mask.nonzeros() + 8;
-  Calls<Softmax>(planned, {.batch = 2, .output_stride = stride}, softmax_call).refused(in_place, {".output", ".values"});
+  Calls<Softmax>(planned, {.batch = 2, .output_stride = stride}, softmax_call)
+      .refused(in_place, {".output", ".values"});
   Calls<Softmax>(planned, {.batch = 2, .value_stride = stride, .output_stride = stride}, softmax_call).legal(in_place);
-  Calls<Softmax>(planned, {}, softmax_call).refused([](auto& call) { call.output = behind(no_memory(0), 16); }, {".output", ".values"});
+  Calls<Softmax>(planned, {}, softmax_call)
+      .refused([](auto& call) { call.output = behind(no_memory(0), 16); }, {".output", ".values"});
 
   const auto gradient = [](auto& call) { call.input_gradient = no_memory(1); };
   Calls<SoftmaxBackward>(planned, {}, gradient_call).legal(gradient);
-  Calls<SoftmaxBackward>(planned, {.element = Dtype::f16, .output = Dtype::f32}, gradient_call).refused(gradient, {".output_gradient"});
+  Calls<SoftmaxBackward>(planned, {.element = Dtype::f16, .output = Dtype::f32}, gradient_call)
+      .refused(gradient, {".output_gradient"});
   Calls<BiasActivation>(planned, bias_problem, bias_call).legal(in_place);
 
   SddmmArguments multiplied = sddmm_call;
@@ -202,23 +223,29 @@ TEST_CASE("what may be written in place is, where the output lies as the input d
   const auto over_multiplier = [](auto& call) { call.output = no_memory(3); };
   Calls<Sddmm>(planned, {.n = 8, .multiply = true}, multiplied).legal(over_multiplier);
   // One C for the whole batch would be overwritten by the first product.
-  Calls<Sddmm>(planned, {.n = 8, .batch = 2, .multiply = true}, multiplied).refused(over_multiplier, {".output", ".multiplier"});
+  Calls<Sddmm>(planned, {.n = 8, .batch = 2, .multiply = true}, multiplied)
+      .refused(over_multiplier, {".output", ".multiplier"});
 }
 
 TEST_CASE("operands that lie between one another are legal, in whichever layout") {
   Planned planned;
   // B and C are slices of one array of rows.
   const std::int64_t leading = 64;
-  const auto slices = [](std::int64_t bytes) { return [bytes](auto& call) { call.output = behind(no_memory(1), bytes); }; };
+  const auto slices = [](std::int64_t bytes) {
+    return [bytes](auto& call) { call.output = behind(no_memory(1), bytes); };
+  };
   const Calls<Spmm> spmm(planned, {.n = 8, .dense_leading = leading, .output_leading = leading}, spmm_call);
   spmm.legal(slices(8 * 4));
   spmm.legal(slices((leading - 8) * 4));
   spmm.refused(slices(4 * 4), {".output", ".dense"});
   spmm.refused(slices(leading * 4), {".output", ".dense"});
-  const Calls<Spmm> columns(
-      planned,
-      {.n = 8, .dense_layout = Layout::column_major, .output_layout = Layout::column_major, .dense_leading = leading, .output_leading = leading},
-      spmm_call);
+  const Calls<Spmm> columns(planned,
+                            {.n = 8,
+                             .dense_layout = Layout::column_major,
+                             .output_layout = Layout::column_major,
+                             .dense_leading = leading,
+                             .output_leading = leading},
+                            spmm_call);
   columns.legal(slices(40 * 4));
   columns.refused(slices(36 * 4), {".output", ".dense"});
 

@@ -1,4 +1,5 @@
-// Device memory runs out at every allocation in turn: the error says how much was asked for, nothing leaks, and the same context goes on.
+// Device memory runs out at every allocation in turn: the error says how much was asked for, nothing leaks, and the
+// same context goes on.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,21 +32,24 @@ struct Exhausted : test::Fixture {
     };
   }
   bool names_bytes(const std::string& message) const {
-    return std::any_of(refused.begin(), refused.end(),
-                       [&](std::int64_t bytes) { return message.find("allocate " + std::to_string(bytes) + " bytes") != std::string::npos; });
+    return std::any_of(refused.begin(), refused.end(), [&](std::int64_t bytes) {
+      return message.find("allocate " + std::to_string(bytes) + " bytes") != std::string::npos;
+    });
   }
   std::mutex mutex;
   int allocations = 0;
   std::set<std::int64_t> refused;
 };
 
-/// A topology, every form that can be had without kernels that count, plans of every operation, packed values and workspaces.
+/// A topology, every form that can be had without kernels that count, plans of every operation, packed values and
+/// workspaces.
 void plan_everything(const std::shared_ptr<plan::Session>& session) {
   const auto planner = std::make_shared<plan::Planner>(session);
   const Topology topology = test::Fixture::topology(session, sparse::uniform(64, 64, 0.8, 1));
   topology.state()->pointers({.index = IndexType::i32, .transposed = true, .row_order = true, .strip_entries = 32});
   alignas(16) static float memory[4096] = {};
-  const SpmmPlan product(make_plan(*planner, Spmm{.n = 8, .math = Math::strict, .value_lifetime = ValueLifetime::persistent}, topology, {}));
+  const SpmmPlan product(make_plan(
+      *planner, Spmm{.n = 8, .math = Math::strict, .value_lifetime = ValueLifetime::persistent}, topology, {}));
   const PackedValues packed = product.pack(nullptr, memory);
   const Workspace workspace = product.make_workspace();
   product.execute(nullptr, {.packed = packed, .dense = memory, .output = memory + 2048, .workspace = workspace});
@@ -84,11 +88,15 @@ int fail_at_each(const Work& work, bool goes_on) {
 
 }  // namespace
 
-TEST_CASE("whichever allocation of topologies, plans and packed values fails, the error says its bytes, nothing leaks, and the context goes on") {
+TEST_CASE(
+    "whichever allocation of topologies, plans and packed values fails, the error says its bytes, nothing leaks, and "
+    "the context goes on") {
   for (const bool goes_on : {true, false}) CHECK(fail_at_each(plan_everything, goes_on) >= 10);
 }
 
-TEST_CASE("where memory runs out while operands for a race are made, the heuristic serves, the note says why, and nothing leaks") {
+TEST_CASE(
+    "where memory runs out while operands for a race are made, the heuristic serves, the note says why, and nothing "
+    "leaks") {
   for (const int after : {0, 1, 2}) {  // values, B, C
     CAPTURE(after);
     test::Fixture fixture;

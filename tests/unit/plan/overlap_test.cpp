@@ -1,4 +1,5 @@
-// Which launches of a plan may start while the one before still runs, how their blocks are kept from crowding, and that every kernel waits by itself.
+// Which launches of a plan may start while the one before still runs, how their blocks are kept from crowding, and that
+// every kernel waits by itself.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -20,7 +21,8 @@ struct Noted {
 };
 
 template <class Problem>
-std::vector<Noted> launches(const Problem& problem, const typename Problem::Arguments& call, const PlanOptions& options) {
+std::vector<Noted> launches(const Problem& problem, const typename Problem::Arguments& call,
+                            const PlanOptions& options) {
   test::Fixture fixture;
   fixture.device->be_a_gpu();
   const auto session = fixture.session();
@@ -37,21 +39,25 @@ std::vector<Noted> launches(const Problem& problem, const typename Problem::Argu
 
 /// Of an SpMM that packs, multiplies and, with slices of k, adds up.
 std::vector<Noted> product_launches(const Spmm& problem, const PlanOptions& options) {
-  return launches(
-      problem,
-      SpmmArguments{.values = test::no_memory(0), .dense = test::no_memory(1), .output = test::no_memory(2), .workspace = test::no_memory(3)},
-      options);
+  return launches(problem,
+                  SpmmArguments{.values = test::no_memory(0),
+                                .dense = test::no_memory(1),
+                                .output = test::no_memory(2),
+                                .workspace = test::no_memory(3)},
+                  options);
 }
 
 bool makes_operands(const Noted& launch) {
-  return launch.kernel.find("split_dense") != std::string::npos || launch.kernel.find("sample_operands") != std::string::npos;
+  return launch.kernel.find("split_dense") != std::string::npos ||
+         launch.kernel.find("sample_operands") != std::string::npos;
 }
 
 }  // namespace
 
 TEST_CASE("launches of a call may start while the one before ends, the first one unless its plan was told not to") {
   for (const bool overlap_calls : {true, false}) {
-    const std::vector<Noted> list = product_launches({.n = 64}, {.family = "unpack_mma", .overlap_calls = overlap_calls});
+    const std::vector<Noted> list =
+        product_launches({.n = 64}, {.family = "unpack_mma", .overlap_calls = overlap_calls});
     REQUIRE(list.size() >= 2);
     for (std::size_t i = 0; i < list.size(); ++i) {
       CAPTURE(list[i].kernel);
@@ -61,7 +67,10 @@ TEST_CASE("launches of a call may start while the one before ends, the first one
 }
 
 /// Of an SDDMM.
-const SddmmArguments sample_call{.lhs = test::no_memory(0), .rhs = test::no_memory(1), .output = test::no_memory(2), .workspace = test::no_memory(3)};
+const SddmmArguments sample_call{.lhs = test::no_memory(0),
+                                 .rhs = test::no_memory(1),
+                                 .output = test::no_memory(2),
+                                 .workspace = test::no_memory(3)};
 
 TEST_CASE("blocks that make operands share the multiprocessors evenly: shared memory keeps more of them away") {
   Spmm unaligned{.n = 64};
@@ -92,18 +101,23 @@ TEST_CASE("operands of an SDDMM in parts of n start afterwards: the sum of parts
   }
 }
 
-TEST_CASE("a share of a multiprocessor's shared memory leaves no room for one block more, and is not asked for where threads leave none") {
+TEST_CASE(
+    "a share of a multiprocessor's shared memory leaves no room for one block more, and is not asked for where threads "
+    "leave none") {
   struct Nothing {};
   const auto binding = [](const Nothing&, Nothing&) { return device::Dim3{}; };
   test::FakeDevice fake;
-  CHECK(ops::Launch::of<Nothing, Nothing>({}, {.grid = {}, .block = {256}, .shared_bytes = 32}, binding).spread(&fake, 1).shared_bytes() == 32);
+  CHECK(ops::Launch::of<Nothing, Nothing>({}, {.grid = {}, .block = {256}, .shared_bytes = 32}, binding)
+            .spread(&fake, 1)
+            .shared_bytes() == 32);
   fake.be_a_gpu();
   constexpr std::int64_t of_multiprocessor = 233'472, reserved = 1024, own = 32;
   const device::LaunchShape shape{.grid = {}, .block = {256}, .shared_bytes = own};
   for (const std::int64_t share : {1, 2, 3, 5, 8}) {
     for (const std::int64_t blocks : {132 * (share - 1) + 1, 132 * share}) {
       CAPTURE(blocks);
-      const std::int64_t bytes = ops::Launch::of<Nothing, Nothing>({}, shape, binding).spread(&fake, blocks).shared_bytes();
+      const std::int64_t bytes =
+          ops::Launch::of<Nothing, Nothing>({}, shape, binding).spread(&fake, blocks).shared_bytes();
       CHECK(share * (bytes + reserved) <= of_multiprocessor);
       CHECK((share + 1) * (bytes + reserved) > of_multiprocessor);
       CHECK(bytes <= fake.max_shared_bytes());
@@ -118,12 +132,14 @@ TEST_CASE("every kernel that an operation launches waits for the launch before i
   for (const device::Header& header : codegen::embedded_templates()) {
     // Steps of a topology are launched one after the other; those that pack values are launched as operations are.
     const bool packs = header.name.starts_with("topology/pack_");
-    if (header.text.find("__global__") == std::string::npos || (header.name.starts_with("topology/") && !packs)) continue;
+    if (header.text.find("__global__") == std::string::npos || (header.name.starts_with("topology/") && !packs))
+      continue;
     CAPTURE(header.name);
     ++kernels;
     bool waits = false;
     for (const device::Header& part : codegen::include_closure(header.name))
-      waits = waits || (part.name != "parts/dependent_launch.h" && part.text.find("_previous_launch();") != std::string::npos);
+      waits = waits ||
+              (part.name != "parts/dependent_launch.h" && part.text.find("_previous_launch();") != std::string::npos);
     CHECK(waits);
   }
   CHECK(kernels >= 24);

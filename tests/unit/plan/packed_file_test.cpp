@@ -86,7 +86,8 @@ struct Loading : test::Fixture {
 
 TEST_CASE("numbers of sets that a small file cannot hold are refused before anything is allocated for them") {
   Loading loading;
-  CHECK(plan::load_packed(loading.mask, loading.good().bytes(), "memory").bytes() == static_cast<std::int64_t>(loading.values.size()));
+  CHECK(plan::load_packed(loading.mask, loading.good().bytes(), "memory").bytes() ==
+        static_cast<std::int64_t>(loading.values.size()));
   for (const char* sets : {"1000000", "4611686018427387904", "9223372036854775807", "2", "0"}) {
     CAPTURE(sets);
     Crafted file = loading.good();
@@ -105,10 +106,12 @@ TEST_CASE("numbers of sets that a small file cannot hold are refused before anyt
   }
 }
 
-TEST_CASE("a file of version 1, in which there is no structure, is refused without a topology, and the message says so") {
+TEST_CASE(
+    "a file of version 1, in which there is no structure, is refused without a topology, and the message says so") {
   Loading loading;
   std::string message;
-  CHECK(code_of([&] { plan::load_packed(loading.session_made, loading.good().bytes(), {}, "weights.packed"); }, &message) == ErrorCode::io_failure);
+  CHECK(code_of([&] { plan::load_packed(loading.session_made, loading.good().bytes(), {}, "weights.packed"); },
+                &message) == ErrorCode::io_failure);
   CHECK(contains(message, "weights.packed: no structure was saved with them (version 1), and no topology is given"));
 }
 
@@ -120,7 +123,8 @@ TEST_CASE("sizes that a file's head claims are compared with its length") {
     file.value_bytes = values;
     loading.refused(file);
   };
-  for (const std::uint64_t bytes : {std::uint64_t{1} << 62, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max(), std::uint64_t{0}})
+  for (const std::uint64_t bytes :
+       {std::uint64_t{1} << 62, std::uint64_t{1} << 63, std::numeric_limits<std::uint64_t>::max(), std::uint64_t{0}})
     claims({}, bytes);
   for (const std::uint32_t bytes : {0U, 1U, 5000U, std::numeric_limits<std::uint32_t>::max()}) claims(bytes, {});
   claims(std::numeric_limits<std::uint32_t>::max(), std::numeric_limits<std::uint64_t>::max());
@@ -158,7 +162,8 @@ TEST_CASE("a file far longer than the topology's values is refused without being
   const auto front = head.bytes().size();
   head.value_bytes = static_cast<std::uint64_t>(hole) - front;
   const std::vector<std::byte> bytes = head.bytes();
-  std::ofstream(folder / "long", std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(folder / "long", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   if (::truncate((folder / "long").c_str(), hole) != 0) {
     MESSAGE("skipped: no file here may have a hole of 1 TiB");
     return;
@@ -172,13 +177,16 @@ TEST_CASE("memory that runs out while a file is loaded is an error that names th
   Loading loading;
   const TemporaryFolder folder;
   const std::vector<std::byte> bytes = loading.good().bytes();
-  std::ofstream(folder / "weights", std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(folder / "weights", std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   const auto refused = [&] {
     std::string message;
     CHECK(code_of([&] { plan::load_packed(loading.mask, folder / "weights"); }, &message) == ErrorCode::out_of_memory);
     CHECK_MESSAGE(contains(message, (folder / "weights").string()), message);
   };
-  loading.device->on_allocate = [](std::int64_t bytes_asked) { fail(ErrorCode::out_of_memory, "cannot allocate {} bytes", bytes_asked); };
+  loading.device->on_allocate = [](std::int64_t bytes_asked) {
+    fail(ErrorCode::out_of_memory, "cannot allocate {} bytes", bytes_asked);
+  };
   refused();
   loading.device->on_allocate = [](std::int64_t) { throw std::bad_alloc(); };
   refused();

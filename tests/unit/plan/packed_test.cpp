@@ -52,10 +52,16 @@ struct PackedFixture : test::Fixture {
     session_made = session();
     planner = std::make_shared<plan::Planner>(session_made);
   }
-  Topology matrix(std::uint64_t of_seed = seed) { return topology(session_made, sparse::uniform(20, 30, 0.5, of_seed)); }
-  static Spmm problem(ValueLifetime lifetime = ValueLifetime::persistent) { return {.n = 8, .math = Math::strict, .value_lifetime = lifetime}; }
+  Topology matrix(std::uint64_t of_seed = seed) {
+    return topology(session_made, sparse::uniform(20, 30, 0.5, of_seed));
+  }
+  static Spmm problem(ValueLifetime lifetime = ValueLifetime::persistent) {
+    return {.n = 8, .math = Math::strict, .value_lifetime = lifetime};
+  }
   SpmmPlan plan(const Spmm& of, const Topology& on) const { return SpmmPlan(plan::make_plan(*planner, of, on, {})); }
-  static SpmmArguments call(const PackedValues& packed) { return {.packed = packed, .dense = test::no_memory(1), .output = test::no_memory(2)}; }
+  static SpmmArguments call(const PackedValues& packed) {
+    return {.packed = packed, .dense = test::no_memory(1), .output = test::no_memory(2)};
+  }
 };
 
 /// Stored winners by n.
@@ -114,13 +120,14 @@ TEST_CASE("packed values know their format, their size and their topology") {
 }
 
 TEST_CASE("every name of a format is parsed to what it names, and nothing else is") {
-  for (const char* const format :
-       {"csr/f32", "csr/bf16", "strip16x64/pair/f16x1", "strip16x64/pair/f16x3/transposed", "runs32/gap8/bf16/transposed"}) {
+  for (const char* const format : {"csr/f32", "csr/bf16", "strip16x64/pair/f16x1", "strip16x64/pair/f16x3/transposed",
+                                   "runs32/gap8/bf16/transposed"}) {
     const auto kind = plan::PackedKind::parse(format);
     REQUIRE(kind);
     CHECK(kind->format() == format);
   }
-  for (const char* const other : {"", "csr", "csr/f64", "csr/f32/transposed", "strip16x64/pair/f16x2", "runs32/gap5/f16", "/transposed"})
+  for (const char* const other :
+       {"", "csr", "csr/f64", "csr/f32/transposed", "strip16x64/pair/f16x2", "runs32/gap5/f16", "/transposed"})
     CHECK_FALSE(plan::PackedKind::parse(other));
 }
 
@@ -132,7 +139,8 @@ TEST_CASE("pack refuses a plan of other values, a capture, missing and misaligne
   CHECK(contains(message_of(ErrorCode::invalid_argument, [&] { per_call.pack(nullptr, fixture.memory); }), "per_call"));
   CHECK(contains(message_of(ErrorCode::invalid_argument, [&] { plan.pack(nullptr, nullptr); }), "values"));
   CHECK(contains(message_of(ErrorCode::misaligned_pointer, [&] { plan.pack(nullptr, fixture.memory + 1); }), "values"));
-  CHECK(message_of(ErrorCode::invalid_argument, [] { SpmmPlan().pack(nullptr, nullptr); }).find("empty") != std::string::npos);
+  CHECK(message_of(ErrorCode::invalid_argument, [] { SpmmPlan().pack(nullptr, nullptr); }).find("empty") !=
+        std::string::npos);
   fixture.device->capturing = true;
   CHECK(code_of([&] { plan.pack(nullptr, fixture.memory); }) == ErrorCode::capture_active);
 }
@@ -141,7 +149,9 @@ TEST_CASE("a pointer that is not aligned gets a hint only where a declaration wo
   PackedFixture fixture;
   const SpmmPlan plan = fixture.plan(PackedFixture::problem(), fixture.matrix());
   auto* const start = reinterpret_cast<std::byte*>(fixture.memory);
-  const auto message = [&](int bytes) { return message_of(ErrorCode::misaligned_pointer, [&] { plan.pack(nullptr, start + bytes); }); };
+  const auto message = [&](int bytes) {
+    return message_of(ErrorCode::misaligned_pointer, [&] { plan.pack(nullptr, start + bytes); });
+  };
   CHECK(contains(message(4), "aligned to 4 bytes, and must be to 16; or declare alignment_bytes = 4"));
   CHECK(contains(message(8), "declare alignment_bytes = 8"));
   for (const int bytes : {1, 2, 6}) {  // an f32 may not be declared to lie there
@@ -150,7 +160,8 @@ TEST_CASE("a pointer that is not aligned gets a hint only where a declaration wo
   }
 }
 
-TEST_CASE("execute takes packed values where they persist and values where they do not, and names what it was not given") {
+TEST_CASE(
+    "execute takes packed values where they persist and values where they do not, and names what it was not given") {
   PackedFixture fixture;
   const Topology topology = fixture.matrix();
   const SpmmPlan plan = fixture.plan(PackedFixture::problem(), topology);
@@ -161,7 +172,8 @@ TEST_CASE("execute takes packed values where they persist and values where they 
   both.values = fixture.memory;
   CHECK(contains(message_of(ErrorCode::invalid_argument, [&] { plan.execute(nullptr, both); }), ".values is given"));
   const SpmmPlan per_call = fixture.plan(PackedFixture::problem(ValueLifetime::per_call), topology);
-  CHECK(contains(message_of(ErrorCode::invalid_argument, [&] { per_call.execute(nullptr, fixture.call(packed)); }), ".packed is given"));
+  CHECK(contains(message_of(ErrorCode::invalid_argument, [&] { per_call.execute(nullptr, fixture.call(packed)); }),
+                 ".packed is given"));
 }
 
 TEST_CASE("packed values of another topology, format or number of sets are a format mismatch") {
@@ -171,7 +183,8 @@ TEST_CASE("packed values of another topology, format or number of sets are a for
   const auto refused = [&](const PackedValues& packed) {
     return message_of(ErrorCode::format_mismatch, [&] { plan.execute(nullptr, fixture.call(packed)); });
   };
-  CHECK(contains(refused(fixture.plan(PackedFixture::problem(), fixture.matrix()).pack(nullptr, fixture.memory)), "another topology"));
+  CHECK(contains(refused(fixture.plan(PackedFixture::problem(), fixture.matrix()).pack(nullptr, fixture.memory)),
+                 "another topology"));
   Spmm half = PackedFixture::problem();
   half.element = Dtype::f16;
   CHECK(contains(refused(fixture.plan(half, topology).pack(nullptr, fixture.memory)), "csr/f16"));
@@ -189,7 +202,9 @@ TEST_CASE("packed values of another topology, format or number of sets are a for
   CHECK(code_of([&] { rebound.execute(nullptr, fixture.call(packed)); }) == ErrorCode::format_mismatch);
 }
 
-TEST_CASE("the memory of packed values is released behind every stream that executed with them, and keeps its topology until then") {
+TEST_CASE(
+    "the memory of packed values is released behind every stream that executed with them, and keeps its topology until "
+    "then") {
   PackedFixture fixture;
   auto* const stream = reinterpret_cast<Stream>(std::uintptr_t{0x1000});
   void* memory = nullptr;
@@ -229,21 +244,24 @@ TEST_CASE("saved values are loaded for a topology of the same structure, byte fo
   CHECK(plan::load_packed(twin, folder / "weights.packed").save() == saved);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
   CHECK(code_of([&] { packed.save(folder / "no" / "such" / "folder"); }) == ErrorCode::io_failure);
-  CHECK(contains(message_of(ErrorCode::io_failure, [&] { plan::load_packed(twin, folder / "missing"); }), "missing: No such file"));
+  CHECK(contains(message_of(ErrorCode::io_failure, [&] { plan::load_packed(twin, folder / "missing"); }),
+                 "missing: No such file"));
 }
 
 TEST_CASE("saved values of another structure are a format mismatch that names what differs") {
   PackedFixture fixture;
   const std::vector<std::byte> saved = filled(fixture, fixture.matrix()).save();
   const auto refused = [&](const sparse::Csr& csr) {
-    return message_of(ErrorCode::format_mismatch, [&] { plan::load_packed(test::Fixture::topology(fixture.session_made, csr), saved, "memory"); });
+    return message_of(ErrorCode::format_mismatch,
+                      [&] { plan::load_packed(test::Fixture::topology(fixture.session_made, csr), saved, "memory"); });
   };
   CHECK(contains(refused(sparse::uniform(20, 30, 0.5, seed + 1)), "structure"));
   CHECK(contains(refused(sparse::uniform(30, 20, 0.5, seed)), "cols"));
   CHECK(contains(refused(sparse::uniform(20, 30, 0.25, seed)), "nonzeros"));
 }
 
-TEST_CASE("saved values that were cut short, damaged, lengthened or written by a newer version are refused, at every place") {
+TEST_CASE(
+    "saved values that were cut short, damaged, lengthened or written by a newer version are refused, at every place") {
   PackedFixture fixture;
   const Topology topology = fixture.matrix();
   const std::vector<std::byte> saved = filled(fixture, topology).save();
@@ -266,10 +284,13 @@ TEST_CASE("saved values that were cut short, damaged, lengthened or written by a
   CHECK(contains(refused(std::vector<std::byte>(200, std::byte{'x'})), "not saved"));
 }
 
-TEST_CASE("saved values that stand alone are refused where they were cut short, damaged or lengthened, at every place") {
+TEST_CASE(
+    "saved values that stand alone are refused where they were cut short, damaged or lengthened, at every place") {
   PackedFixture fixture;
   const std::vector<std::byte> saved = filled(fixture, fixture.matrix()).save();
-  const auto load = [&](const std::vector<std::byte>& bytes) { return plan::load_packed(fixture.session_made, bytes, {}, "weights.packed"); };
+  const auto load = [&](const std::vector<std::byte>& bytes) {
+    return plan::load_packed(fixture.session_made, bytes, {}, "weights.packed");
+  };
   const auto refused = [&](const std::vector<std::byte>& bytes) {
     CHECK(contains(message_of(ErrorCode::io_failure, [&] { load(bytes); }), "weights.packed"));
   };
@@ -289,7 +310,8 @@ TEST_CASE("saved values that stand alone are refused where they were cut short, 
 TEST_CASE("the structure of a file is the one that its description names, and no other is made") {
   PackedFixture fixture;
   const sparse::Csr csr = sparse::uniform(20, 30, 0.5, seed), other = sparse::uniform(20, 30, 0.5, seed + 1);
-  const std::vector<std::byte> values(static_cast<std::size_t>(fixture.plan(PackedFixture::problem(), fixture.matrix()).packed_bytes()));
+  const std::vector<std::byte> values(
+      static_cast<std::size_t>(fixture.plan(PackedFixture::problem(), fixture.matrix()).packed_bytes()));
   FieldMap description = {{"format", "csr/f32"},
                           {"sets", "1"},
                           {"rows", "20"},
@@ -302,7 +324,9 @@ TEST_CASE("the structure of a file is the one that its description names, and no
     return plan::load_packed(fixture.session_made, bytes, {}, "weights.packed");
   };
   CHECK(load(sparse::code_structure(csr)).topology().nonzeros() == csr.nonzeros());
-  const auto refused = [&](const sparse::CodedStructure& structure) { return message_of(ErrorCode::io_failure, [&] { load(structure); }); };
+  const auto refused = [&](const sparse::CodedStructure& structure) {
+    return message_of(ErrorCode::io_failure, [&] { load(structure); });
+  };
   REQUIRE(other.nonzeros() == csr.nonzeros());
   CHECK(contains(refused(sparse::code_structure(other)), "not the one described"));
   sparse::CodedStructure coded = sparse::code_structure(csr);
@@ -310,15 +334,16 @@ TEST_CASE("the structure of a file is the one that its description names, and no
   CHECK(contains(refused(coded), "not one of the sizes"));
   coded.coding = "words";
   CHECK(contains(refused(coded), "does not know the coding \"words\""));
-  for (const auto& [field, value] : FieldMap{{"rows", "2147483646"}, {"nonzeros", "1000000000000"}, {"cols", "-1"}, {"rows", ""}}) {
+  for (const auto& [field, value] :
+       FieldMap{{"rows", "2147483646"}, {"nonzeros", "1000000000000"}, {"cols", "-1"}, {"rows", ""}}) {
     const std::string right = std::exchange(description[field], value);
     CHECK(contains(refused(sparse::code_structure(csr)), "not one of the sizes"));
     description[field] = right;
   }
   description["format"] = "strip16x64/pair/f16x1/transposed";
   description["cols"] = "2147483646";
-  description["structure"] =
-      plan::digest_of_structure({.rows = 20, .cols = 2147483646, .row_offsets = csr.row_offsets, .column_indices = csr.column_indices});
+  description["structure"] = plan::digest_of_structure(
+      {.rows = 20, .cols = 2147483646, .row_offsets = csr.row_offsets, .column_indices = csr.column_indices});
   sparse::Csr wide = csr;
   wide.cols = 2147483646;
   CHECK(contains(refused(sparse::code_structure(wide)), "2147483646 columns are more than"));
@@ -354,7 +379,8 @@ TEST_CASE("a plan of several n reads one format: that in which all n together lo
   };
   // Where both read the same, there is nothing to choose.
   CHECK(format(Dtype::f32, 256, reads_strips, reads_strips) == "strip16x64/pair/f16x3");
-  // A small f32 product loses least from CSR, a large one of f16 from strips, whether the largest n or the other would read it.
+  // A small f32 product loses least from CSR, a large one of f16 from strips, whether the largest n or the other would
+  // read it.
   CHECK(format(Dtype::f32, 256, reads_csr, reads_strips) == "csr/f32");
   CHECK(format(Dtype::f32, 256, reads_strips, reads_csr) == "csr/f32");
   CHECK(format(Dtype::f16, 2048, reads_csr, reads_strips) == "strip16x64/pair/f16x1");

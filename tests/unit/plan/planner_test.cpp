@@ -12,8 +12,11 @@ using test::Fixture;
 
 namespace {
 
-plan::WinnerMatch match_of(const FieldMap& config, double distance = 0, Provenance provenance = Provenance::tuned_here) {
-  return {.winner = {.family = "row_tile", .config = config, .median_us = 2, .default_median_us = 3}, .provenance = provenance, .distance = distance};
+plan::WinnerMatch match_of(const FieldMap& config, double distance = 0,
+                           Provenance provenance = Provenance::tuned_here) {
+  return {.winner = {.family = "row_tile", .config = config, .median_us = 2, .default_median_us = 3},
+          .provenance = provenance,
+          .distance = distance};
 }
 
 struct Planning {
@@ -22,7 +25,9 @@ struct Planning {
   std::shared_ptr<plan::Planner> planner = std::make_shared<plan::Planner>(session);
   Topology topology = Fixture::topology(session, sparse::uniform(64, 64, 0.8, 1));
 
-  SpmmPlan plan(const Spmm& problem, const PlanOptions& options = {}) { return SpmmPlan(make_plan(*planner, problem, topology, options)); }
+  SpmmPlan plan(const Spmm& problem, const PlanOptions& options = {}) {
+    return SpmmPlan(make_plan(*planner, problem, topology, options));
+  }
   FieldMap default_config() { return plan(Spmm{.n = 64}, {.effort = Effort::heuristic}).config(); }
 };
 
@@ -77,7 +82,8 @@ TEST_CASE("a plan tells of a choice that takes far longer than memory and the de
 TEST_CASE("a plan explains which stored choices a known fault keeps from being used") {
   Planning planning;
   const FieldMap config = another_config(planning);
-  planning.fixture.tuning->hidden = {{.winner = match_of(config).winner, .own = true, .by = "erratum E7 of tuning.db: it reads beside the mask"}};
+  planning.fixture.tuning->hidden = {
+      {.winner = match_of(config).winner, .own = true, .by = "erratum E7 of tuning.db: it reads beside the mask"}};
   const Explanation explanation = planning.plan(Spmm{.n = 64}).explain(Detail::trials);
   const auto is_hidden = [&](const Trial& trial) {
     return trial.config == config && trial.rejected == "masked by erratum E7 of tuning.db: it reads beside the mask";
@@ -88,7 +94,8 @@ TEST_CASE("a plan explains which stored choices a known fault keeps from being u
 
 TEST_CASE("neighbours are asked only where nothing that is stored for the problem serves") {
   Planning planning;
-  planning.fixture.tuning->matches = {match_of(another_config(planning)), match_of(planning.default_config(), 0.4, Provenance::nearest_problem)};
+  planning.fixture.tuning->matches = {match_of(another_config(planning)),
+                                      match_of(planning.default_config(), 0.4, Provenance::nearest_problem)};
   CHECK(planning.plan(Spmm{.n = 64}).provenance() == Provenance::tuned_here);
   CHECK(planning.fixture.tuning->finds == 0);
   planning.fixture.tuning->matches[0].winner.config["dense_vector"] = "3";  // forbidden
@@ -101,7 +108,8 @@ TEST_CASE("neighbours are asked only where nothing that is stored for the proble
 TEST_CASE("what is stored for this very problem races, whether or not the effort lists it") {
   const auto raced = [](double distance, Provenance provenance) {
     Planning planning;
-    planning.session = planning.fixture.session({.compile_threads = 1, .worker = {.first_run = FirstRun::this_process}});
+    planning.session =
+        planning.fixture.session({.compile_threads = 1, .worker = {.first_run = FirstRun::this_process}});
     planning.planner = std::make_shared<plan::Planner>(planning.session);
     planning.topology = Fixture::topology(planning.session, sparse::uniform(64, 64, 0.8, 1));
     FieldMap unlisted = planning.default_config();
@@ -110,14 +118,16 @@ TEST_CASE("what is stored for this very problem races, whether or not the effort
     planning.plan(Spmm{.n = 64}, {.effort = Effort::quick, .budget_seconds = 60, .family = "row_tile"});
     const std::vector<plan::TrialRecord>& trials = planning.fixture.tuning->added;
     CHECK(trials.size() > 1);
-    return std::count_if(trials.begin(), trials.end(), [&](const plan::TrialRecord& trial) { return trial.config == unlisted; });
+    return std::count_if(trials.begin(), trials.end(),
+                         [&](const plan::TrialRecord& trial) { return trial.config == unlisted; });
   };
   CHECK(raced(0, Provenance::tuned_here) == 1);
   CHECK(raced(0, Provenance::shipped) == 1);
   CHECK(raced(0.4, Provenance::nearest_problem) == 0);
 }
 
-TEST_CASE("a choice for the same product without its bias serves under its own provenance, says so and claims no time") {
+TEST_CASE(
+    "a choice for the same product without its bias serves under its own provenance, says so and claims no time") {
   const Spmm biased{.n = 64, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}};
   Planning planning;
   const FieldMap config = another_config(planning);
@@ -137,10 +147,12 @@ TEST_CASE("a choice for the same product without its bias serves under its own p
   planning.fixture.tuning->matches.front().provenance = Provenance::nearest_problem;
   planning.planner->forget();
   const std::string note = planning.plan(biased).explain(Detail::choice).note;
-  CHECK(note.starts_with("for the same problem without epilogue.activation=relu epilogue.bias=per_row, at distance 0.40"));
+  CHECK(note.starts_with(
+      "for the same problem without epilogue.activation=relu epilogue.bias=per_row, at distance 0.40"));
 }
 
-TEST_CASE("an effort that measures does not take a choice for the same product without its bias for its own, and races it") {
+TEST_CASE(
+    "an effort that measures does not take a choice for the same product without its bias for its own, and races it") {
   Planning planning;
   planning.session = planning.fixture.session({.compile_threads = 1, .worker = {.first_run = FirstRun::this_process}});
   planning.planner = std::make_shared<plan::Planner>(planning.session);
@@ -152,12 +164,14 @@ TEST_CASE("an effort that measures does not take a choice for the same product w
     tuning.matches.front().plain = plain;
     planning.planner->forget();
     const int before = tuning.additions;
-    planning.plan(Spmm{.n = 64, .epilogue = {.bias = Bias::per_row}}, {.effort = Effort::quick, .budget_seconds = 60, .family = "row_tile"});
+    planning.plan(Spmm{.n = 64, .epilogue = {.bias = Bias::per_row}},
+                  {.effort = Effort::quick, .budget_seconds = 60, .family = "row_tile"});
     return tuning.additions > before;
   };
   CHECK(races(true));
   CHECK(tuning.added.size() > 1);
-  const auto raced = std::find_if(tuning.added.begin(), tuning.added.end(), [&](const plan::TrialRecord& trial) { return trial.config == config; });
+  const auto raced = std::find_if(tuning.added.begin(), tuning.added.end(),
+                                  [&](const plan::TrialRecord& trial) { return trial.config == config; });
   REQUIRE(raced != tuning.added.end());
   // Now all was tried: a choice of this very problem would be taken.
   tuning.matches.front().winner.effort = Effort::full;
@@ -166,7 +180,9 @@ TEST_CASE("an effort that measures does not take a choice for the same product w
   CHECK(races(true));
 }
 
-TEST_CASE("where only tuned choices count, one for the same product without its bias does, and one for a neighbour does not") {
+TEST_CASE(
+    "where only tuned choices count, one for the same product without its bias does, and one for a neighbour does "
+    "not") {
   Planning planning;
   planning.session = planning.fixture.session({.cache_only = true, .compile_threads = 1});
   planning.planner = std::make_shared<plan::Planner>(planning.session);
@@ -191,7 +207,9 @@ TEST_CASE("a neighbour's choice says its distance and claims no time") {
   CHECK_FALSE(explanation.median_us.has_value());
 }
 
-TEST_CASE("a neighbour's choice that the cost models expect to take far longer than their own is passed over, one for this very problem is not") {
+TEST_CASE(
+    "a neighbour's choice that the cost models expect to take far longer than their own is passed over, one for this "
+    "very problem is not") {
   const Spmm problem{.n = 256};
   const auto large = [] {
     Planning planning;
@@ -254,7 +272,9 @@ TEST_CASE("a stored choice whose kernel does not compile falls back to the heuri
   Planning planning;
   const FieldMap standard = planning.default_config();
   planning.fixture.tuning->matches = {match_of(another_config(planning))};
-  planning.fixture.device->fake_compiler.on_compile = [](const device::Source&) { fail(ErrorCode::compile_failed, "cannot compile: broken"); };
+  planning.fixture.device->fake_compiler.on_compile = [](const device::Source&) {
+    fail(ErrorCode::compile_failed, "cannot compile: broken");
+  };
   const SpmmPlan plan = planning.plan(Spmm{.n = 64});
   CHECK(plan.config() == standard);
   CHECK(plan.provenance() == Provenance::heuristic);
@@ -294,7 +314,8 @@ TEST_CASE("a plan for several n decides each and executes the one that serves") 
   CHECK(plan.config() == plan.state()->choice_for(64).decision->config);
   CHECK(plan.config().at("dense_vector") == "4");
   const int launches = planning.fixture.device->launches;
-  plan.execute(nullptr, {.values = test::no_memory(0), .dense = test::no_memory(1), .output = test::no_memory(2), .n = 9});
+  plan.execute(nullptr,
+               {.values = test::no_memory(0), .dense = test::no_memory(1), .output = test::no_memory(2), .n = 9});
   CHECK(planning.fixture.device->launches == launches + 1);
 }
 

@@ -25,7 +25,8 @@ struct Planning {
     const Plan<Problem> plan(make_plan(*planner, problem, topology, {.effort = Effort::heuristic}));
     const plan::ProblemKey key = plan::problem_key(*plan.state()->choices.front().query);
     CAPTURE(key.exact);
-    const auto [family, config] = plan::predicted_choice(key, *fixture.device).value_or(std::pair<std::string, FieldMap>());
+    const auto [family, config] =
+        plan::predicted_choice(key, *fixture.device).value_or(std::pair<std::string, FieldMap>());
     CHECK(family == plan.family());
     CHECK(config == plan.config());
   }
@@ -37,7 +38,8 @@ TEST_CASE("a key alone gives the choice that the cost model makes for its proble
   Planning planning;
   planning.check(Spmm{.n = 64});
   planning.check(Spmm{.n = 1, .element = Dtype::f16, .output = Dtype::f32});
-  planning.check(Spmm{.n = 96, .element = Dtype::bf16, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}});
+  planning.check(
+      Spmm{.n = 96, .element = Dtype::bf16, .epilogue = {.bias = Bias::per_row, .activation = Activation::relu}});
   planning.check(Spmm{.n = 33, .alignment_bytes = 4, .value_lifetime = ValueLifetime::persistent});
   planning.check(Spmm{.n = 64, .dense_layout = Layout::column_major, .math = Math::strict});
   planning.check(Sddmm{.n = 64});

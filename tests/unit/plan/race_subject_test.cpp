@@ -27,7 +27,8 @@ class SeeingDevice : public test::FakeDevice {
     fills.emplace_back(value, bytes);
     FakeDevice::fill(stream, memory, value, bytes);
   }
-  void launch(Stream, const device::Kernel&, const device::LaunchShape&, const void* arguments, std::size_t bytes) const override {
+  void launch(Stream, const device::Kernel&, const device::LaunchShape&, const void* arguments,
+              std::size_t bytes) const override {
     BiasActivationArgs args{};
     REQUIRE(bytes == sizeof args);
     std::memcpy(&args, arguments, bytes);
@@ -41,7 +42,8 @@ struct Racing {
       : device(std::move(on)) {
     fixture.device = device;
     session = fixture.session();
-    const auto query = ops::make_query(BiasActivation{.rows = rows, .columns = columns, .bias = Bias::per_row}, {}, {0, 0}, device.get());
+    const auto query = ops::make_query(BiasActivation{.rows = rows, .columns = columns, .bias = Bias::per_row}, {},
+                                       {0, 0}, device.get());
     query->policy = policy;
     task.query = query;
     task.make_case = [this, query] { return std::make_unique<tune::BiasActivationCase>(*device, query->problem, 1); };
@@ -142,8 +144,9 @@ TEST_CASE("code that spills is not worth measuring, unless it is the default or 
   Racing racing(Policy::warm);
   racing.device->fake_compiler.spill_bytes = 8;
   const ops::Query& query = *racing.task.query;
-  const tune::Candidate standard{.family = "bias_activation",
-                                 .config = ops::find_family("bias_activation", "bias_activation")->default_config(query)};
+  const tune::Candidate standard{
+      .family = "bias_activation",
+      .config = ops::find_family("bias_activation", "bias_activation")->default_config(query)};
   tune::Candidate other = standard;
   other.config["block_threads"] = standard.config.at("block_threads") == "64" ? "128" : "64";
   CHECK(racing.subject->compile(other).screened == "spills 8 bytes of registers");

@@ -61,18 +61,24 @@ struct Processes {
     const Topology topology = Fixture::topology(session, sparse::uniform(64, 64, 0.8, 1));
     return SpmmPlan(make_plan(*planner, Spmm{.n = 64, .math = Math::strict}, topology, options));
   }
-  void store_choice() { fixture.tuning->matches = {{.winner = {.family = "row_tile", .config = tuned, .median_us = 2, .default_median_us = 3}}}; }
+  void store_choice() {
+    fixture.tuning->matches = {
+        {.winner = {.family = "row_tile", .config = tuned, .median_us = 2, .default_median_us = 3}}};
+  }
   /// The kernels that were compiled for the stored choice.
   void refuse_all_but(const std::map<std::string, int>& accepted) const {
     fixture.device->on_load = [accepted](const device::Image& image) {
-      if (!accepted.contains(image.binary)) fail(ErrorCode::device_failure, "cannot load kernel: the driver refused it");
+      if (!accepted.contains(image.binary))
+        fail(ErrorCode::device_failure, "cannot load kernel: the driver refused it");
     };
   }
 };
 
 }  // namespace
 
-TEST_CASE("a stored kernel that the driver refuses is dropped and compiled once, and where that is refused too, the heuristic serves") {
+TEST_CASE(
+    "a stored kernel that the driver refuses is dropped and compiled once, and where that is refused too, the "
+    "heuristic serves") {
   Processes processes;
   const std::map<std::string, int> of_heuristic = processes.compiles;
   processes.store_choice();
@@ -86,11 +92,13 @@ TEST_CASE("a stored kernel that the driver refuses is dropped and compiled once,
   CHECK(plan.provenance() == Provenance::heuristic);
   CHECK(plan.config() == processes.standard);
   CHECK(processes.code->dropped.size() == 1);
-  for (const auto& [expression, count] : processes.compiles) CHECK(count == (of_heuristic.contains(expression) ? 1 : 2));
+  for (const auto& [expression, count] : processes.compiles)
+    CHECK(count == (of_heuristic.contains(expression) ? 1 : 2));
   CHECK(processes.fixture.log.size() == 2);  // of the row, and of the choice
 }
 
-TEST_CASE("a heuristic's kernel that the driver refuses whenever it is made is the device's failure, after one attempt") {
+TEST_CASE(
+    "a heuristic's kernel that the driver refuses whenever it is made is the device's failure, after one attempt") {
   Processes processes;
   processes.refuse_all_but({});
   std::string message;
@@ -100,7 +108,9 @@ TEST_CASE("a heuristic's kernel that the driver refuses whenever it is made is t
   for (const auto& [expression, count] : processes.compiles) CHECK(count <= 2);
 }
 
-TEST_CASE("without a compiler code layers serve: a stored choice that has no kernel there gives way to the heuristic that has one") {
+TEST_CASE(
+    "without a compiler code layers serve: a stored choice that has no kernel there gives way to the heuristic that "
+    "has one") {
   Processes processes;
   processes.store_choice();
   processes.fixture.device->fake_compiler.on_compile = [](const device::Source&) {

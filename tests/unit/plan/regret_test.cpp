@@ -12,27 +12,41 @@ using namespace vostok::plan;
 namespace {
 
 constexpr std::int64_t gib = std::int64_t{1} << 30;
-const DeviceKey h200{.uuid = "GPU-1", .name = "NVIDIA H200", .architecture = "sm_90", .multiprocessors = 132, .memory_bytes = 140 * gib};
-const DeviceKey another_h200{.uuid = "GPU-2", .name = "NVIDIA H200", .architecture = "sm_90", .multiprocessors = 132, .memory_bytes = 140 * gib};
-const DeviceKey h100{.uuid = "GPU-3", .name = "NVIDIA H100", .architecture = "sm_90", .multiprocessors = 114, .memory_bytes = 80 * gib};
+const DeviceKey h200{
+    .uuid = "GPU-1", .name = "NVIDIA H200", .architecture = "sm_90", .multiprocessors = 132, .memory_bytes = 140 * gib};
+const DeviceKey another_h200{
+    .uuid = "GPU-2", .name = "NVIDIA H200", .architecture = "sm_90", .multiprocessors = 132, .memory_bytes = 140 * gib};
+const DeviceKey h100{
+    .uuid = "GPU-3", .name = "NVIDIA H100", .architecture = "sm_90", .multiprocessors = 114, .memory_bytes = 80 * gib};
 
 const FieldMap wide = {{"tile", "64"}};
 const FieldMap narrow = {{"tile", "8"}};
 
-TrialRecord trial(const std::string& family, const FieldMap& config, double us, int rounds = 15, bool is_default = false) {
-  return {
-      .family = family, .config = config, .code_digest = family, .is_default = is_default, .status = "measured", .median_us = us, .rounds = rounds};
+TrialRecord trial(const std::string& family, const FieldMap& config, double us, int rounds = 15,
+                  bool is_default = false) {
+  return {.family = family,
+          .config = config,
+          .code_digest = family,
+          .is_default = is_default,
+          .status = "measured",
+          .median_us = us,
+          .rounds = rounds};
 }
 
 /// A problem with n columns whose winner is the first trial.
-TunedProblem tuned(std::int64_t n, const DeviceKey& device, const std::vector<TrialRecord>& trials, const std::string& policy = "warm") {
-  TunedProblem problem{.problem = {.operation = "spmm",
-                                   .exact = "element=f32",
-                                   .features = {.m = 1024, .k = 1024, .n = n, .nonzeros = 100'000, .longest_row = 120, .row_variation = 0.1},
-                                   .policy = policy},
-                       .device = device,
-                       .trials = trials};
-  problem.winner = WinnerRecord{.family = trials.front().family, .config = trials.front().config, .median_us = trials.front().median_us.value_or(0)};
+TunedProblem tuned(std::int64_t n, const DeviceKey& device, const std::vector<TrialRecord>& trials,
+                   const std::string& policy = "warm") {
+  TunedProblem problem{
+      .problem =
+          {.operation = "spmm",
+           .exact = "element=f32",
+           .features = {.m = 1024, .k = 1024, .n = n, .nonzeros = 100'000, .longest_row = 120, .row_variation = 0.1},
+           .policy = policy},
+      .device = device,
+      .trials = trials};
+  problem.winner = WinnerRecord{.family = trials.front().family,
+                                .config = trials.front().config,
+                                .median_us = trials.front().median_us.value_or(0)};
   return problem;
 }
 
@@ -94,7 +108,8 @@ TEST_CASE("other devices of the model are hidden too, other models are neighbour
 }
 
 TEST_CASE("the cost model's choice counts by its most thorough measurement") {
-  const std::vector<TunedProblem> rows = {tuned(64, h200, {trial("tile", wide, 10), trial("tile", narrow, 11, 3), trial("tile", narrow, 14, 15)})};
+  const std::vector<TunedProblem> rows = {
+      tuned(64, h200, {trial("tile", wide, 10), trial("tile", narrow, 11, 3), trial("tile", narrow, 14, 15)})};
   const auto narrow_tile = [&](const ProblemKey&, const DeviceKey&) { return std::pair{std::string("tile"), narrow}; };
   const std::vector<Regret> regret = regrets(leave_each_out(rows, narrow_tile));
   CHECK(regret[1].way == "heuristic");

@@ -23,7 +23,9 @@ struct Checking {
                                 .distance = provenance == Provenance::tuned_elsewhere ? 0 : 0.5}};
     const std::string default_code = standard.state()->choices.front().launches.front().request().expression;
     fixture.device->cost_us = [=](int launch) { return launch == 0 ? default_us : stored_us; };
-    fixture.device->on_launch = [this, default_code](const test::FakeKernel& kernel) { fixture.device->note(kernel.code == default_code ? 0 : 1); };
+    fixture.device->on_launch = [this, default_code](const test::FakeKernel& kernel) {
+      fixture.device->note(kernel.code == default_code ? 0 : 1);
+    };
   }
 
   /// Of the stored choice's code: found by a plan that is not checked.

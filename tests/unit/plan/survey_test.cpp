@@ -15,10 +15,12 @@ struct Surveying {
   sparse::Csr mask = sparse::uniform(64, 48, 0.8, 1);
 
   template <class Problem>
-  plan::Survey survey(const Problem& problem, const Options& options = {.compile = CompilePolicy::never}, const PlanOptions& how = {}) {
+  plan::Survey survey(const Problem& problem, const Options& options = {.compile = CompilePolicy::never},
+                      const PlanOptions& how = {}) {
     const auto session = fixture.session(options);
     const Topology topology = Fixture::topology(session, mask);
-    return plan::survey(session, [&](const plan::Planner& planner) { plan::make_plan(planner, problem, topology, how); });
+    return plan::survey(session,
+                        [&](const plan::Planner& planner) { plan::make_plan(planner, problem, topology, how); });
   }
   template <class Problem>
   AnyPlan plan(const Problem& problem, const Options& options = {}, const PlanOptions& how = {}) {
@@ -29,7 +31,9 @@ struct Surveying {
 };
 
 plan::WinnerMatch match_of(const FieldMap& config, double distance, Provenance provenance) {
-  return {.winner = {.family = "row_tile", .config = config, .median_us = 2}, .provenance = provenance, .distance = distance};
+  return {.winner = {.family = "row_tile", .config = config, .median_us = 2},
+          .provenance = provenance,
+          .distance = distance};
 }
 
 }  // namespace
@@ -126,6 +130,7 @@ TEST_CASE("cache_only takes a choice that was tuned for the problem, at every ef
   const auto planner = std::make_shared<plan::Planner>(session);
   const Topology topology = Fixture::topology(session, surveying.mask);
   for (const Effort effort : {Effort::heuristic, Effort::quick, Effort::full})
-    CHECK(SpmmPlan(plan::make_plan(*planner, problem, topology, {.effort = effort})).provenance() == Provenance::shipped);
+    CHECK(SpmmPlan(plan::make_plan(*planner, problem, topology, {.effort = effort})).provenance() ==
+          Provenance::shipped);
   CHECK(surveying.fixture.counters->trials_measured == 0);
 }

@@ -63,12 +63,23 @@ TEST_CASE("every operation's task survives as text") {
   const auto query = ops::make_query(spmm, turned, {17, 24, 1}, device);
   query->policy = Policy::cold;
   check_rebuilt(planning, query, planning.topology);
-  check_rebuilt(planning, ops::make_query(Sddmm{.n = 32, .element = Dtype::bf16, .multiply = true}, own, {32, 32}, device), planning.topology);
-  check_rebuilt(planning, ops::make_query(Softmax{.scale = Scale::host, .statistics = RowStatistics::write}, own, {0, 0}, device), planning.topology);
+  check_rebuilt(planning,
+                ops::make_query(Sddmm{.n = 32, .element = Dtype::bf16, .multiply = true}, own, {32, 32}, device),
+                planning.topology);
+  check_rebuilt(planning,
+                ops::make_query(Softmax{.scale = Scale::host, .statistics = RowStatistics::write}, own, {0, 0}, device),
+                planning.topology);
   check_rebuilt(planning, ops::make_query(SoftmaxBackward{}, own, {0, 0}, device), planning.topology);
-  check_rebuilt(planning, ops::make_query(DepthwiseConvolution{.channels = 8, .height = 12, .width = 12, .stride = 2}, {}, {0, 0}, device), {});
-  check_rebuilt(planning, ops::make_query(BiasActivation{.rows = 4, .columns = 12, .bias = Bias::per_column}, {}, {0, 0}, device), {});
-  check_rebuilt(planning, ops::make_query(Im2col{.channels = 2, .height = 9, .width = 7, .kernel_height = 3, .kernel_width = 3}, {}, {0, 0}, device),
+  check_rebuilt(
+      planning,
+      ops::make_query(DepthwiseConvolution{.channels = 8, .height = 12, .width = 12, .stride = 2}, {}, {0, 0}, device),
+      {});
+  check_rebuilt(planning,
+                ops::make_query(BiasActivation{.rows = 4, .columns = 12, .bias = Bias::per_column}, {}, {0, 0}, device),
+                {});
+  check_rebuilt(planning,
+                ops::make_query(Im2col{.channels = 2, .height = 9, .width = 7, .kernel_height = 3, .kernel_width = 3},
+                                {}, {0, 0}, device),
                 {});
 }
 
@@ -82,9 +93,11 @@ TEST_CASE("every operation that has families can be rebuilt") {
 
 TEST_CASE("a text that this version does not understand is refused") {
   const Planning planning;
-  CHECK(test::code_of([&] { plan::rebuilt_task(*planning.planner, {.operation = "of_the_future"}, {}, 1); }) == ErrorCode::invalid_argument);
+  CHECK(test::code_of([&] { plan::rebuilt_task(*planning.planner, {.operation = "of_the_future"}, {}, 1); }) ==
+        ErrorCode::invalid_argument);
   const plan::TaskText text{.operation = "spmm", .problem = {{"element", "f8"}}};
-  CHECK(test::code_of([&] { plan::rebuilt_task(*planning.planner, text, planning.topology, 1); }) == ErrorCode::invalid_argument);
+  CHECK(test::code_of([&] { plan::rebuilt_task(*planning.planner, text, planning.topology, 1); }) ==
+        ErrorCode::invalid_argument);
 }
 
 TEST_CASE("a worker's options are its owner's, but for what cannot leave a process") {

@@ -11,7 +11,8 @@ using test::code_of;
 
 namespace {
 
-/// Every pointer is device memory; reads back, waits and fills are counted. Kernels do not run, so what they measure stays zero.
+/// Every pointer is device memory; reads back, waits and fills are counted. Kernels do not run, so what they measure
+/// stays zero.
 class CountingDevice : public test::FakeDevice {
  public:
   int read_backs = 0;
@@ -81,13 +82,16 @@ TEST_CASE("what was queued for a request that failed is waited for by the next")
   CountingFixture fixture;
   const auto session = fixture.session();
   TopologyState topology(session, fixture.view(std::int64_t{1} << 31), nullptr);
-  CHECK(code_of([&] { topology.pointers({.index = IndexType::u16, .row_order = true, .strip_entries = 8}); }) == ErrorCode::unsupported);
+  CHECK(code_of([&] { topology.pointers({.index = IndexType::u16, .row_order = true, .strip_entries = 8}); }) ==
+        ErrorCode::unsupported);
   CHECK(fixture.counting->waits == 0);
   topology.pointers({.index = IndexType::u16, .row_order = true});
   CHECK(fixture.counting->waits == 1);
 }
 
-TEST_CASE("more than 2^31 - 1 nonzeros keep 64-bit offsets, and forms that number them in 32 bits are refused by the number") {
+TEST_CASE(
+    "more than 2^31 - 1 nonzeros keep 64-bit offsets, and forms that number them in 32 bits are refused by the "
+    "number") {
   CountingFixture fixture;
   const auto session = fixture.session();
   constexpr std::int64_t nonzeros = (std::int64_t{1} << 31) + 5;
@@ -127,19 +131,20 @@ TEST_CASE("every tool refuses a stream that is being captured") {
   fixture.device->capturing = true;
   std::int32_t memory[4] = {};
   const DenseView dense{.data = memory, .rows = 2, .cols = 2};
-  const std::vector<std::function<void()>> calls = {[&] { plan::sparse_above(session, dense, 0, nullptr); },
-                                                    [&] { plan::sparse_largest(session, dense, 1, Per::row, nullptr); },
-                                                    [&] { to_dense(topology, memory, {.data = memory}); },
-                                                    [&] { transpose(topology); },
-                                                    [&] { sort_columns(topology); },
-                                                    [&] { linear_indices(topology, memory); },
-                                                    [&] { read_csr(topology, memory, memory); },
-                                                    [&] { plan::copy_to_device(*session, memory, memory, 4, nullptr); },
-                                                    [&] { plan::copy_to_host(*session, memory, memory, 4, nullptr); },
-                                                    [&] { plan::make_mask(session, UniformMask{.rows = 2, .cols = 2}, nullptr); },
-                                                    [&] { plan::make_mask(session, BlockMask{.rows = 2, .cols = 2}, nullptr); },
-                                                    [&] { plan::make_mask(session, BandedMask{.rows = 2, .cols = 2}, nullptr); },
-                                                    [&] { plan::make_mask(session, AttentionMask{.rows = 2, .cols = 2}, nullptr); }};
+  const std::vector<std::function<void()>> calls = {
+      [&] { plan::sparse_above(session, dense, 0, nullptr); },
+      [&] { plan::sparse_largest(session, dense, 1, Per::row, nullptr); },
+      [&] { to_dense(topology, memory, {.data = memory}); },
+      [&] { transpose(topology); },
+      [&] { sort_columns(topology); },
+      [&] { linear_indices(topology, memory); },
+      [&] { read_csr(topology, memory, memory); },
+      [&] { plan::copy_to_device(*session, memory, memory, 4, nullptr); },
+      [&] { plan::copy_to_host(*session, memory, memory, 4, nullptr); },
+      [&] { plan::make_mask(session, UniformMask{.rows = 2, .cols = 2}, nullptr); },
+      [&] { plan::make_mask(session, BlockMask{.rows = 2, .cols = 2}, nullptr); },
+      [&] { plan::make_mask(session, BandedMask{.rows = 2, .cols = 2}, nullptr); },
+      [&] { plan::make_mask(session, AttentionMask{.rows = 2, .cols = 2}, nullptr); }};
   for (const std::function<void()>& call : calls) CHECK(code_of(call) == ErrorCode::capture_active);
 }
 
@@ -150,7 +155,9 @@ TEST_CASE("what a topology and its forms held goes with it, and with a launch th
     TopologyState topology(session, fixture.view(420'000), nullptr);
     topology.pointers({.index = IndexType::u16, .transposed = true, .row_order = true, .strip_entries = 4});
     const int held = fixture.device->allocations_alive;
-    fixture.device->fake_compiler.on_compile = [](const device::Source&) { fail(ErrorCode::compile_failed, "cannot compile: broken"); };
+    fixture.device->fake_compiler.on_compile = [](const device::Source&) {
+      fail(ErrorCode::compile_failed, "cannot compile: broken");
+    };
     CHECK(code_of([&] { topology.pointers({.index = IndexType::i32}); }) == ErrorCode::compile_failed);
     CHECK(fixture.device->allocations_alive == held);
     CHECK(code_of([&] { topology.pointers({.index = IndexType::i32}); }) == ErrorCode::compile_failed);

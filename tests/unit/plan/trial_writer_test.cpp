@@ -12,7 +12,8 @@ namespace {
 class SlowTuning : public test::ScriptedTuning {
  public:
   std::mutex disk;
-  void add_trials(const plan::ProblemKey& problem, const plan::DeviceKey& device, std::span<const plan::TrialRecord> trials) override {
+  void add_trials(const plan::ProblemKey& problem, const plan::DeviceKey& device,
+                  std::span<const plan::TrialRecord> trials) override {
     const std::lock_guard lock(disk);
     ScriptedTuning::add_trials(problem, device, trials);
   }

@@ -13,10 +13,14 @@ namespace {
 const std::string digest = "code";
 
 struct Vetted {
-  explicit Vetted(FirstRun first_run) : session(fixture.session({.worker = {.first_run = first_run, .tool = "/nowhere/vostok"}})) {
-    task.query = std::make_shared<ops::Query>(ops::Query{.operation = "spmm", .exact = "element=f32", .identity = "element=f32"});
+  explicit Vetted(FirstRun first_run)
+      : session(fixture.session({.worker = {.first_run = first_run, .tool = "/nowhere/vostok"}})) {
+    task.query = std::make_shared<ops::Query>(
+        ops::Query{.operation = "spmm", .exact = "element=f32", .identity = "element=f32"});
   }
-  tune::Admission admit(double seconds = 10) { return plan::Vetting(*session, task, 0, 1).admit(candidate, compiled, seconds, INFINITY); }
+  tune::Admission admit(double seconds = 10) {
+    return plan::Vetting(*session, task, 0, 1).admit(candidate, compiled, seconds, INFINITY);
+  }
   std::optional<tune::Earlier> earlier() { return plan::Vetting(*session, task, 0, 1).earlier(candidate, compiled); }
   plan::TrialRecord trial(const std::string& status, const std::string& reason) const {
     return {.family = candidate.family,
@@ -71,7 +75,9 @@ TEST_CASE("a failure on the same problem keeps its status") {
   CHECK(admission.reason == "error 1");
 }
 
-TEST_CASE("a trial of the same code is what was measured before, and says whether it was verified, unlike one of other code") {
+TEST_CASE(
+    "a trial of the same code is what was measured before, and says whether it was verified, unlike one of other "
+    "code") {
   Vetted vetted(FirstRun::worker);
   vetted.fixture.tuning->added = {vetted.trial("measured", plan::not_verified)};
   const tune::Earlier earlier = vetted.earlier().value_or(tune::Earlier{});

@@ -35,9 +35,13 @@ int count_one(const fs::path& file) {
 }
 
 tune::Frame answer_of(const std::string& status) {
-  return {
-      .fields = {{"status", status}, {"code_digest", digest}, {"median_us", "2.5"}, {"spread_us", "0.125"}, {"rounds", "3"}, {"reason", "as told"}},
-      .bytes = {}};
+  return {.fields = {{"status", status},
+                     {"code_digest", digest},
+                     {"median_us", "2.5"},
+                     {"spread_us", "0.125"},
+                     {"rounds", "3"},
+                     {"reason", "as told"}},
+          .bytes = {}};
 }
 
 /// Of a role "KIND:WHEN:SIGNAL". `when`: "once", the first time that a candidate (or, of kind "start", a problem)
@@ -50,8 +54,9 @@ struct Role {
 
 Role role_of(const std::string& text) {
   const std::size_t first = text.find(':'), second = text.find(':', first + 1);
-  return {
-      .kind = text.substr(0, first), .always = text.substr(first + 1, second - first - 1) == "always", .signal = std::stoi(text.substr(second + 1))};
+  return {.kind = text.substr(0, first),
+          .always = text.substr(first + 1, second - first - 1) == "always",
+          .signal = std::stoi(text.substr(second + 1))};
 }
 
 [[noreturn]] void suffer(int signal) {
@@ -71,7 +76,8 @@ Role role_of(const std::string& text) {
   const auto any = [](const tune::Frame&) { return std::uint64_t{1} << 30; };
   while (stream.receive(asked, patience, any) == tune::FrameStream::State::done) {
     const std::string verb = asked.text("verb");
-    const bool is_bad = verb == (role.kind == "start" ? "problem" : "candidate") && (count_one(folder / "asked") == 1 || role.always);
+    const bool is_bad =
+        verb == (role.kind == "start" ? "problem" : "candidate") && (count_one(folder / "asked") == 1 || role.always);
     if (is_bad && role.signal != 0) suffer(role.signal);
     if (is_bad && role.kind == "hang")
       for (;;) pause();
@@ -98,8 +104,9 @@ const bool is_test_process = [] {
 class Played {
  public:
   explicit Played(const std::string& role, double timeout_seconds = 60) {
-    const fs::path tool = folder.write("tool", fmt::format("#!/bin/sh\nVOSTOK_TEST_ROLE='{}' VOSTOK_TEST_FOLDER='{}' exec '{}'\n", role,
-                                                           folder.path().string(), fs::read_symlink("/proc/self/exe").string()));
+    const fs::path tool =
+        folder.write("tool", fmt::format("#!/bin/sh\nVOSTOK_TEST_ROLE='{}' VOSTOK_TEST_FOLDER='{}' exec '{}'\n", role,
+                                         folder.path().string(), fs::read_symlink("/proc/self/exe").string()));
     fs::permissions(tool, fs::perms::owner_all);
     session = fixture.session({.worker = {.tool = tool, .timeout_seconds = timeout_seconds}});
     task.query = ops::make_query(BiasActivation{.rows = 8, .columns = 16}, {}, {0, 0}, fixture.device.get());
@@ -220,8 +227,9 @@ TEST_CASE("a stored fault is none where others had ended the worker, as older ve
   CHECK(plan::is_failure("faulted", "its process ended: exit status 1: ==7==ERROR: AddressSanitizer"));
   CHECK(plan::is_failure("faulted", "an illegal memory access"));
   CHECK(plan::is_failure("wrong", "its process ended: signal 9 (Killed)"));
-  for (const char* reason :
-       {"its process ended: signal 9 (Killed)", "its process ended: signal 15 (Terminated): last line", "its process ended: signal 24"})
+  for (const char* reason : {"its process ended: signal 9 (Killed)",
+                             "its process ended: signal 15 (Terminated): last line", "its process ended: signal 24"})
     CHECK_FALSE(plan::is_failure("faulted", reason));
-  for (const char* status : {"measured", "untested", "screened", "banned", ""}) CHECK_FALSE(plan::is_failure(status, ""));
+  for (const char* status : {"measured", "untested", "screened", "banned", ""})
+    CHECK_FALSE(plan::is_failure(status, ""));
 }

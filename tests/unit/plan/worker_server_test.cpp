@@ -1,4 +1,5 @@
-// What a worker answers where the device fails under a candidate: over a pair of sockets, with a device that does as told.
+// What a worker answers where the device fails under a candidate: over a pair of sockets, with a device that does as
+// told.
 #include "plan/worker_server.hpp"
 
 #include <sys/socket.h>
@@ -58,8 +59,11 @@ class Served {
   /// No status where the worker has ended.
   tune::Frame ask_candidate() {
     const tune::Candidate candidate = plan::short_list(*query_, session_->max_workspace_bytes()).front();
-    return ask(
-        {.fields = {{"verb", "candidate"}, {"family", candidate.family}, {"config", to_text(candidate.config)}, {"must_run", "1"}}, .bytes = {}});
+    return ask({.fields = {{"verb", "candidate"},
+                           {"family", candidate.family},
+                           {"config", to_text(candidate.config)},
+                           {"must_run", "1"}},
+                .bytes = {}});
   }
   tune::Frame ask(const tune::Frame& question) {
     tune::FrameStream stream(ends_[0], ends_[0]);
@@ -74,7 +78,8 @@ class Served {
  private:
   test::Fixture fixture_;
   std::shared_ptr<plan::Session> session_ = fixture_.session();
-  std::shared_ptr<const ops::Query> query_ = ops::make_query(BiasActivation{.rows = 8, .columns = 16}, {}, {0, 0}, fixture_.device.get());
+  std::shared_ptr<const ops::Query> query_ =
+      ops::make_query(BiasActivation{.rows = 8, .columns = 16}, {}, {0, 0}, fixture_.device.get());
   std::array<int, 2> ends_ = {-1, -1};
   std::jthread worker_;
 };
@@ -99,19 +104,22 @@ TEST_CASE("a worker whose device fails under a candidate says that it faulted, a
 }
 
 TEST_CASE("a problem whose sizes do not fit the bytes behind it is refused before any of them is used") {
-  const std::string most = std::to_string(std::numeric_limits<std::int64_t>::max()), past = "2305843009213693952";  // 2^61: times 8 is 0 in 64 bits
+  const std::string most = std::to_string(std::numeric_limits<std::int64_t>::max()),
+                    past = "2305843009213693952";  // 2^61: times 8 is 0 in 64 bits
   const std::string two_rows(3 * sizeof(std::int64_t), '\0');
   struct Sizes {
     std::string rows, cols, nonzeros;
   };
-  for (const Sizes& sizes : {Sizes{past, "4", "0"}, Sizes{most, "4", "0"}, Sizes{"2", "4", past}, Sizes{"2", "4", most}, Sizes{"-1", "4", "0"},
-                             Sizes{"2", "4", "-1"}, Sizes{"2", "4", "1"}, Sizes{"1", "4", "0"}, Sizes{"2", "x", "0"}, Sizes{"2x", "4", "0"},
-                             Sizes{"2", "-4", "0"}, Sizes{"1000000000", "4", "0"}}) {
+  for (const Sizes& sizes :
+       {Sizes{past, "4", "0"}, Sizes{most, "4", "0"}, Sizes{"2", "4", past}, Sizes{"2", "4", most},
+        Sizes{"-1", "4", "0"}, Sizes{"2", "4", "-1"}, Sizes{"2", "4", "1"}, Sizes{"1", "4", "0"}, Sizes{"2", "x", "0"},
+        Sizes{"2x", "4", "0"}, Sizes{"2", "-4", "0"}, Sizes{"1000000000", "4", "0"}}) {
     CAPTURE(sizes.rows);
     CAPTURE(sizes.nonzeros);
     Served worker;
-    const tune::Frame answer =
-        worker.ask({.fields = {{"verb", "problem"}, {"rows", sizes.rows}, {"cols", sizes.cols}, {"nonzeros", sizes.nonzeros}}, .bytes = two_rows});
+    const tune::Frame answer = worker.ask(
+        {.fields = {{"verb", "problem"}, {"rows", sizes.rows}, {"cols", sizes.cols}, {"nonzeros", sizes.nonzeros}},
+         .bytes = two_rows});
     // Where fewer bytes are promised than came, it is no frame, and the worker has ended.
     CHECK((answer.text("status") == "failed" || answer.fields.empty()));
   }
@@ -121,13 +129,15 @@ TEST_CASE("a structure whose offsets or columns lead outside it is refused") {
   const auto bytes_of = [](std::vector<std::int64_t> offsets, std::vector<std::int32_t> columns) {
     std::string bytes(offsets.size() * sizeof(std::int64_t) + columns.size() * sizeof(std::int32_t), '\0');
     std::memcpy(bytes.data(), offsets.data(), offsets.size() * sizeof(std::int64_t));
-    std::memcpy(bytes.data() + offsets.size() * sizeof(std::int64_t), columns.data(), columns.size() * sizeof(std::int32_t));
+    std::memcpy(bytes.data() + offsets.size() * sizeof(std::int64_t), columns.data(),
+                columns.size() * sizeof(std::int32_t));
     return bytes;
   };
   Served worker;
-  for (const std::string& bytes :
-       {bytes_of({0, 1, 1000000}, {0, 1}), bytes_of({0, -5, 2}, {0, 1}), bytes_of({0, 1, 2}, {0, 4}), bytes_of({0, 1, 2}, {0, -1})}) {
-    const tune::Frame answer = worker.ask({.fields = {{"verb", "problem"}, {"rows", "2"}, {"cols", "4"}, {"nonzeros", "2"}}, .bytes = bytes});
+  for (const std::string& bytes : {bytes_of({0, 1, 1000000}, {0, 1}), bytes_of({0, -5, 2}, {0, 1}),
+                                   bytes_of({0, 1, 2}, {0, 4}), bytes_of({0, 1, 2}, {0, -1})}) {
+    const tune::Frame answer =
+        worker.ask({.fields = {{"verb", "problem"}, {"rows", "2"}, {"cols", "4"}, {"nonzeros", "2"}}, .bytes = bytes});
     CHECK(answer.text("status") == "failed");
     CHECK(answer.text("reason").find("structure") != std::string::npos);
   }

@@ -30,14 +30,16 @@ inline std::string deflated(std::string_view bytes) {
   do {
     const std::string_view block = bytes.substr(0, longest);
     bytes.remove_prefix(block.size());
-    stream += (bytes.empty() ? "\1" : std::string(1, '\0')) + little_endian(block.size(), 2) + little_endian(~block.size() & longest, 2);
+    stream += (bytes.empty() ? "\1" : std::string(1, '\0')) + little_endian(block.size(), 2) +
+              little_endian(~block.size() & longest, 2);
     stream += block;
   } while (!bytes.empty());
   return stream;
 }
 
 inline std::string gzipped(std::string_view bytes) {
-  return std::string("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10) + deflated(bytes) + little_endian(crc32_of(bytes), 4) + little_endian(bytes.size(), 4);
+  return std::string("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10) + deflated(bytes) + little_endian(crc32_of(bytes), 4) +
+         little_endian(bytes.size(), 4);
 }
 
 /// How an archive is written; what is not as a correct one has it is for tests of damage.
@@ -62,27 +64,29 @@ inline std::string zipped(const ZipMembers& members, const ZipStyle& style = {})
     const auto narrow = [&](std::uint64_t value) { return little_endian(style.zip64 ? elsewhere : value, 4); };
     const std::string sizes = little_endian(size, 8) + little_endian(packed.size(), 8);
     const std::string local_extra = style.zip64 ? little_endian(1, 2) + little_endian(16, 2) + sizes : "";
-    const std::string extra =
-        style.zip64 ? little_endian(7, 2) + little_endian(0, 2) + little_endian(1, 2) + little_endian(24, 2) + sizes + little_endian(file.size(), 8)
-                    : "";
-    const std::string common = little_endian(style.flags, 2) +
-                               little_endian(static_cast<std::uint64_t>(style.method < 0 ? (style.deflate ? 8 : 0) : style.method), 2) +
-                               little_endian(0, 4) + little_endian(crc32_of(bytes) ^ style.checksum_change, 4) + narrow(packed.size()) +
-                               narrow(size) + little_endian(name.size(), 2);
-    directory += "PK\1\2" + little_endian(45, 2) + little_endian(45, 2) + common + little_endian(extra.size(), 2) + std::string(10, '\0') +
-                 narrow(file.size()) + name + extra;
-    file += "PK\3\4" + little_endian(45, 2) + common + little_endian(local_extra.size(), 2) + name + local_extra + packed;
+    const std::string extra = style.zip64 ? little_endian(7, 2) + little_endian(0, 2) + little_endian(1, 2) +
+                                                little_endian(24, 2) + sizes + little_endian(file.size(), 8)
+                                          : "";
+    const std::string common =
+        little_endian(style.flags, 2) +
+        little_endian(static_cast<std::uint64_t>(style.method < 0 ? (style.deflate ? 8 : 0) : style.method), 2) +
+        little_endian(0, 4) + little_endian(crc32_of(bytes) ^ style.checksum_change, 4) + narrow(packed.size()) +
+        narrow(size) + little_endian(name.size(), 2);
+    directory += "PK\1\2" + little_endian(45, 2) + little_endian(45, 2) + common + little_endian(extra.size(), 2) +
+                 std::string(10, '\0') + narrow(file.size()) + name + extra;
+    file +=
+        "PK\3\4" + little_endian(45, 2) + common + little_endian(local_extra.size(), 2) + name + local_extra + packed;
   }
   const std::uint64_t begin = file.size(), count = members.size();
   const std::uint64_t record = begin + directory.size();
   file += directory;
   if (style.zip64)
-    file += "PK\6\6" + little_endian(44, 8) + little_endian(45, 2) + little_endian(45, 2) + little_endian(0, 8) + little_endian(count, 8) +
-            little_endian(count, 8) + little_endian(directory.size(), 8) + little_endian(begin, 8) + "PK\6\7" + little_endian(0, 4) +
-            little_endian(record, 8) + little_endian(1, 4);
-  return file + "PK\5\6" + little_endian(0, 4) + little_endian(style.zip64 ? 0xffff : count, 2) + little_endian(style.zip64 ? 0xffff : count, 2) +
-         little_endian(directory.size(), 4) + little_endian(style.zip64 ? elsewhere : begin, 4) + little_endian(style.comment.size(), 2) +
-         style.comment;
+    file += "PK\6\6" + little_endian(44, 8) + little_endian(45, 2) + little_endian(45, 2) + little_endian(0, 8) +
+            little_endian(count, 8) + little_endian(count, 8) + little_endian(directory.size(), 8) +
+            little_endian(begin, 8) + "PK\6\7" + little_endian(0, 4) + little_endian(record, 8) + little_endian(1, 4);
+  return file + "PK\5\6" + little_endian(0, 4) + little_endian(style.zip64 ? 0xffff : count, 2) +
+         little_endian(style.zip64 ? 0xffff : count, 2) + little_endian(directory.size(), 4) +
+         little_endian(style.zip64 ? elsewhere : begin, 4) + little_endian(style.comment.size(), 2) + style.comment;
 }
 
 }  // namespace vostok::sparse::testing

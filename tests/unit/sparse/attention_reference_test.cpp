@@ -71,7 +71,8 @@ TEST_CASE("attention's gradients agree with central differences") {
       const double above = inputs.loss(mask, scale);
       const float step_above = input[i];
       input[i] = middle - 0x1p-10F;
-      const double difference = (above - inputs.loss(mask, scale)) / (static_cast<double>(step_above) - static_cast<double>(input[i]));
+      const double difference =
+          (above - inputs.loss(mask, scale)) / (static_cast<double>(step_above) - static_cast<double>(input[i]));
       input[i] = middle;
       CHECK(std::abs(difference - gradient[i]) < 1e-5);
     }

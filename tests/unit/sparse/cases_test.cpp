@@ -28,5 +28,6 @@ TEST_CASE("the files that users of other tools stumbled over are read as they ar
   CHECK(value_facts(Dtype::f16, read(cases / "f16_overflow_values.npy").values).overflows == 1);
   CHECK(value_facts(Dtype::f16, read(cases / "negzero_nan.npy").values).nans == 1);
 
-  testing::check_refused(ErrorCode::out_of_memory, {"huge_sizes.mtx", "2000000000 rows"}, [&] { read(cases / "huge_sizes.mtx"); });
+  testing::check_refused(ErrorCode::out_of_memory, {"huge_sizes.mtx", "2000000000 rows"},
+                         [&] { read(cases / "huge_sizes.mtx"); });
 }

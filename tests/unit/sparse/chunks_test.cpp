@@ -40,7 +40,8 @@ void check_chunks(const std::vector<std::int64_t>& row_offsets, int chunk_items)
 }  // namespace
 
 TEST_CASE(
-    "chunks hold every nonzero and row end once and in order, of equal size but for rows that stay whole, and long rows know where they begin") {
+    "chunks hold every nonzero and row end once and in order, of equal size but for rows that stay whole, and long "
+    "rows know where they begin") {
   constexpr std::uint64_t seed = 12;
   INFO("seed " << seed);
   sparse::Random random(seed);

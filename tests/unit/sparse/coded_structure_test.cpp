@@ -1,4 +1,5 @@
-// Structures in few bytes: what was coded comes back, small, and bytes of any origin are a structure of the sizes asked for, or nothing.
+// Structures in few bytes: what was coded comes back, small, and bytes of any origin are a structure of the sizes asked
+// for, or nothing.
 #include "sparse/coded_structure.hpp"
 
 #include <doctest/doctest.h>
@@ -45,8 +46,10 @@ TEST_CASE("a structure that was coded comes back, whatever its density, order an
   CHECK(check({.rows = 2, .cols = 9, .row_offsets = {0, 3, 5}, .column_indices = {8, 0, 3, 1, 7}}) == "steps");
   CHECK(check({.rows = 2, .cols = 9, .row_offsets = {0, 3, 5}, .column_indices = {0, 3, 3, 1, 7}}) == "steps");
   constexpr std::int32_t last = std::numeric_limits<std::int32_t>::max() - 1;
-  CHECK(check({.rows = 1, .cols = std::int64_t{last} + 1, .row_offsets = {0, 2}, .column_indices = {0, last}}) == "gaps");
-  CHECK(check({.rows = 1, .cols = std::int64_t{last} + 1, .row_offsets = {0, 3}, .column_indices = {last, 0, last}}) == "steps");
+  CHECK(check({.rows = 1, .cols = std::int64_t{last} + 1, .row_offsets = {0, 2}, .column_indices = {0, last}}) ==
+        "gaps");
+  CHECK(check({.rows = 1, .cols = std::int64_t{last} + 1, .row_offsets = {0, 3}, .column_indices = {last, 0, last}}) ==
+        "steps");
 }
 
 TEST_CASE("matrices without rows, columns or nonzeros are coded too") {
@@ -57,7 +60,8 @@ TEST_CASE("matrices without rows, columns or nonzeros are coded too") {
   check({.rows = 3, .cols = 1, .row_offsets = {0, 0, 1, 1}, .column_indices = {0}});
 }
 
-TEST_CASE("a coded structure takes a bit an element where every eighth is there, and a byte a nonzero where fewer are") {
+TEST_CASE(
+    "a coded structure takes a bit an element where every eighth is there, and a byte a nonzero where fewer are") {
   const auto coded_bytes = [](double sparsity) {
     return static_cast<double>(code_structure(sparse::uniform(256, 1024, sparsity, seed)).bytes.size());
   };
@@ -71,7 +75,8 @@ TEST_CASE("a coded structure takes a bit an element where every eighth is there,
 }
 
 TEST_CASE("bytes that are no structure of the sizes asked for are nothing") {
-  const auto refused = [](std::int64_t rows, std::int64_t cols, std::int64_t nonzeros, const char* coding, const std::vector<std::byte>& bytes) {
+  const auto refused = [](std::int64_t rows, std::int64_t cols, std::int64_t nonzeros, const char* coding,
+                          const std::vector<std::byte>& bytes) {
     CAPTURE(coding);
     CHECK_FALSE(decode_structure(rows, cols, nonzeros, coding, bytes));
   };
@@ -113,17 +118,20 @@ TEST_CASE("sizes that few bytes cannot stand for are refused before memory is ta
 TEST_CASE("coded structures with bytes changed at random are valid structures or nothing") {
   INFO("seed " << seed);
   sparse::Random random(seed);
-  const sparse::Csr masks[] = {sparse::uniform(12, 40, 0.5, seed),
-                               sparse::uniform(12, 40, 0.95, seed),
-                               {.rows = 3, .cols = 300, .row_offsets = {0, 3, 3, 5}, .column_indices = {299, 0, 0, 150, 20}}};
+  const sparse::Csr masks[] = {
+      sparse::uniform(12, 40, 0.5, seed),
+      sparse::uniform(12, 40, 0.95, seed),
+      {.rows = 3, .cols = 300, .row_offsets = {0, 3, 3, 5}, .column_indices = {299, 0, 0, 150, 20}}};
   for (const sparse::Csr& csr : masks) {
     const CodedStructure coded = code_structure(csr);
     for (int i = 0; i < 2000; ++i) {
       std::vector<std::byte> bytes = coded.bytes;
-      bytes[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bytes.size())))] = static_cast<std::byte>(random.below(256));
+      bytes[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(bytes.size())))] =
+          static_cast<std::byte>(random.below(256));
       const auto read = decode_structure(csr.rows, csr.cols, csr.nonzeros(), coded.coding, bytes);
       if (!read) continue;
-      CHECK_NOTHROW(sparse::validate(read->rows, read->cols, read->row_offsets, read->column_indices, "a changed structure"));
+      CHECK_NOTHROW(
+          sparse::validate(read->rows, read->cols, read->row_offsets, read->column_indices, "a changed structure"));
       CHECK(read->nonzeros() == csr.nonzeros());
     }
   }

@@ -18,7 +18,8 @@ TEST_CASE("the depthwise reference slides each channel's filter over its own pad
 }
 
 TEST_CASE("the im2col reference orders rows by channel, filter row and filter column") {
-  const Im2col problem{.channels = 2, .height = 2, .width = 2, .kernel_height = 1, .kernel_width = 2, .padding = {.right = 1}};
+  const Im2col problem{
+      .channels = 2, .height = 2, .width = 2, .kernel_height = 1, .kernel_width = 2, .padding = {.right = 1}};
   const std::vector<float> input = {1, 2, 3, 4, 5, 6, 7, 8};
   CHECK(sparse::im2col(problem, input) == std::vector<float>{1, 2, 3, 4, 2, 0, 4, 0, 5, 6, 7, 8, 6, 0, 8, 0});
 }

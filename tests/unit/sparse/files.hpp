@@ -26,7 +26,8 @@ inline bool find_data(std::filesystem::path& folder) {
 }
 
 /// Files below the folder with that extension, sorted.
-inline std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder, const std::string& extension) {
+inline std::vector<std::filesystem::path> files_below(const std::filesystem::path& folder,
+                                                      const std::string& extension) {
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.path().extension() == extension) found.push_back(entry.path());

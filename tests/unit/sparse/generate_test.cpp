@@ -102,7 +102,8 @@ TEST_CASE("columns of a uniform structure are hit evenly, by either way of choos
 TEST_CASE("row lengths vary as asked where that is feasible") {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     for (const double variation : {0.05, 0.1, 0.3, 0.6, 1.0, 1.5}) {
-      for (const auto& [rows, cols, sparsity] : {std::tuple{512L, 2048L, 0.8}, {2048L, 512L, 0.9}, {8192L, 1024L, 0.7}}) {
+      for (const auto& [rows, cols, sparsity] :
+           {std::tuple{512L, 2048L, 0.8}, {2048L, 512L, 0.9}, {8192L, 1024L, 0.7}}) {
         INFO("seed ", seed, ", ", rows, " x ", cols, " at ", sparsity, ", wanted CoV ", variation);
         const TopologyStatistics of = checked_statistics(uniform(rows, cols, sparsity, seed, variation));
         CHECK(of.nonzeros == expected_nonzeros(rows, cols, sparsity));
@@ -133,7 +134,8 @@ TEST_CASE("a power-law structure is skewed, exact in all and scattered") {
   for (std::int64_t row = 0; row < csr.rows; ++row) lengths.push_back(csr.row_offsets[row + 1] - csr.row_offsets[row]);
   CHECK_FALSE(std::is_sorted(lengths.begin(), lengths.end(), std::greater<>()));
   std::sort(lengths.begin(), lengths.end(), std::greater<>());
-  CHECK(static_cast<double>(lengths[0]) / static_cast<double>(lengths[31]) == doctest::Approx(std::pow(32, 0.8)).epsilon(0.03));
+  CHECK(static_cast<double>(lengths[0]) / static_cast<double>(lengths[31]) ==
+        doctest::Approx(std::pow(32, 0.8)).epsilon(0.03));
 }
 
 TEST_CASE("power-law structures at the edges are legal") {
@@ -145,7 +147,9 @@ TEST_CASE("power-law structures at the edges are legal") {
 }
 
 TEST_CASE("generators refuse what makes no sense, naming it") {
-  const auto refused = [](const char* part, auto work) { testing::check_refused(ErrorCode::invalid_argument, {part}, work); };
+  const auto refused = [](const char* part, auto work) {
+    testing::check_refused(ErrorCode::invalid_argument, {part}, work);
+  };
   refused("rows = -1", [] { uniform(-1, 4, 0.5, 1); });
   refused("cols = 4294967296", [] { uniform(4, 4294967296, 0.5, 1); });
   refused("sparsity = 1.5", [] { uniform(4, 4, 1.5, 1); });

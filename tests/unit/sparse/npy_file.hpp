@@ -22,7 +22,8 @@ std::string bytes_of(const std::vector<Element>& elements) {
 template <class Element>
 std::string swapped(const std::vector<Element>& elements) {
   std::string bytes = bytes_of(elements);
-  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Element)) std::reverse(bytes.data() + at, bytes.data() + at + sizeof(Element));
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Element))
+    std::reverse(bytes.data() + at, bytes.data() + at + sizeof(Element));
   return bytes;
 }
 
@@ -33,7 +34,8 @@ inline std::string npy(const std::string& header, const std::string& data, int v
 }
 
 inline std::string header(const std::string& type, const std::string& shape, bool column_major = false) {
-  return fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}\n", type, column_major ? "True" : "False", shape);
+  return fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': ({}), }}\n", type, column_major ? "True" : "False",
+                     shape);
 }
 
 }  // namespace vostok::sparse::testing

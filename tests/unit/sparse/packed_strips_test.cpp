@@ -33,11 +33,13 @@ std::vector<double> dense_of(const sparse::Csr& csr, const std::vector<float>& v
   return dense;
 }
 
-sparse::PackedMatrix packed(const sparse::PackedForm& form, PackedMode mode, Dtype element, const std::vector<float>& values) {
+sparse::PackedMatrix packed(const sparse::PackedForm& form, PackedMode mode, Dtype element,
+                            const std::vector<float>& values) {
   return sparse::pack(form, mode, element, sparse::to_storage(element, values));
 }
 
-/// Matrices of all kinds of edges: empty, one element, past the edge of a strip, of a group of row strips, full, unsorted rows.
+/// Matrices of all kinds of edges: empty, one element, past the edge of a strip, of a group of row strips, full,
+/// unsorted rows.
 std::vector<sparse::Csr> matrices() {
   std::vector<sparse::Csr> list;
   list.push_back({.rows = 0, .cols = 0});
@@ -70,7 +72,8 @@ TEST_CASE("a packed strip's places are the registers of mma.m16n8k16's A fragmen
   CHECK(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
 }
 
-TEST_CASE("four columns go to a register of mma.sp.m16n8k32's A fragment, and metadata to the lane that its selector reads") {
+TEST_CASE(
+    "four columns go to a register of mma.sp.m16n8k32's A fragment, and metadata to the lane that its selector reads") {
   for (int row = 0; row < packed_strip_rows(); ++row)
     for (int column = 0; column < packed_strip_columns(); column += 4) {
       const FourPlace place = four_place(row, column);
@@ -83,11 +86,13 @@ TEST_CASE("four columns go to a register of mma.sp.m16n8k32's A fragment, and me
       CHECK(sparse_column(place.lane, place.bit / 4, place.bit % 4) == column);
       CHECK(sparse_place(row, column).lane == place.lane);
 
-      // The third and the fourth of these columns alone: what a pair takes are both, at places 2 and 3 (0xe); other fours are empty, and say 0xe too.
+      // The third and the fourth of these columns alone: what a pair takes are both, at places 2 and 3 (0xe); other
+      // fours are empty, and say 0xe too.
       const unsigned long long first_two = 3ULL << column;
       const int lane = row % 8 * 4 + column / 16;
       const unsigned metadata = row < 8 ? four_metadata(lane, first_two, 0) : four_metadata(lane, 0, first_two);
-      CHECK(metadata == (0xeeeeeeeeU & ~(0xfU << (row / 8 * 16 + column % 16))) + (0x4U << (row / 8 * 16 + column % 16)));
+      CHECK(metadata ==
+            (0xeeeeeeeeU & ~(0xfU << (row / 8 * 16 + column % 16))) + (0x4U << (row / 8 * 16 + column % 16)));
     }
 }
 
@@ -111,7 +116,8 @@ TEST_CASE("packed fours hold every nonzero once, in a pair or among what is left
     INFO(csr.rows << " x " << csr.cols);
     const sparse::PackedForm form = sparse::packed_form(csr, {}, PackedGrain::four);
     std::vector<std::int32_t> sources = form.left_sources;
-    std::copy_if(form.sources.begin(), form.sources.end(), std::back_inserter(sources), [](std::int32_t source) { return source >= 0; });
+    std::copy_if(form.sources.begin(), form.sources.end(), std::back_inserter(sources),
+                 [](std::int32_t source) { return source >= 0; });
     std::sort(sources.begin(), sources.end());
     std::vector<std::int32_t> all(static_cast<std::size_t>(csr.nonzeros()));
     std::iota(all.begin(), all.end(), 0);
@@ -138,7 +144,8 @@ TEST_CASE("packed strips hold every nonzero once, start behind one another and a
     CHECK(form.row_strips * packed_strip_rows() >= csr.rows);
     CHECK(std::cmp_equal(form.pair_offsets.size(), form.strips() + 1));
     std::vector<std::int32_t> sources;
-    std::copy_if(form.sources.begin(), form.sources.end(), std::back_inserter(sources), [](std::int32_t source) { return source >= 0; });
+    std::copy_if(form.sources.begin(), form.sources.end(), std::back_inserter(sources),
+                 [](std::int32_t source) { return source >= 0; });
     std::sort(sources.begin(), sources.end());
     std::vector<std::int32_t> all(static_cast<std::size_t>(csr.nonzeros()));
     std::iota(all.begin(), all.end(), 0);
@@ -146,13 +153,16 @@ TEST_CASE("packed strips hold every nonzero once, start behind one another and a
 
     for (const PackedMode mode : {PackedMode::f16x1, PackedMode::f16x3}) {
       const std::vector<std::uint32_t> offsets = form.unit_offsets(packed_pair_words(mode));
-      const sparse::PackedMatrix matrix = packed(form, mode, Dtype::f32, std::vector<float>(static_cast<std::size_t>(csr.nonzeros()), 1));
+      const sparse::PackedMatrix matrix =
+          packed(form, mode, Dtype::f32, std::vector<float>(static_cast<std::size_t>(csr.nonzeros()), 1));
       CHECK(matrix.data.size() * 4 == std::size_t{offsets.back()} * packed_unit_bytes());
-      CHECK(std::cmp_equal(matrix.row_scales.size(), mode == PackedMode::f16x3 ? form.row_strips * packed_strip_rows() : 0));
+      CHECK(std::cmp_equal(matrix.row_scales.size(),
+                           mode == PackedMode::f16x3 ? form.row_strips * packed_strip_rows() : 0));
       for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip) {
         const std::size_t pairs = form.pair_offsets[strip + 1] - form.pair_offsets[strip];
         CHECK(packed_start(matrix.data[offsets[strip] * 4 + 31]) <= pairs);
-        const std::size_t used = offsets[strip] * std::size_t{4} + packed_lanes() + pairs * static_cast<std::size_t>(packed_pair_words(mode));
+        const std::size_t used = offsets[strip] * std::size_t{4} + packed_lanes() +
+                                 pairs * static_cast<std::size_t>(packed_pair_words(mode));
         for (std::size_t word = used; word < offsets[strip + 1] * std::size_t{4}; ++word) CHECK(matrix.data[word] == 0);
       }
     }
@@ -211,9 +221,13 @@ TEST_CASE("two terms hold f32 to 2^-22 of the row's largest value, over all magn
   }
 }
 
-TEST_CASE("a row's scale brings its largest finite value to [2^13, 2^14), is 1 for a row of zeros and stays normal for the smallest") {
-  const sparse::Csr csr{.rows = 5, .cols = 4, .row_offsets = {0, 3, 4, 5, 6, 9}, .column_indices = {0, 1, 2, 3, 0, 1, 0, 1, 2}};
-  const std::vector<float> values = {3, -5, infinity, 0, infinity, 0x1p-149F, std::numeric_limits<float>::max(), 1, std::nanf("")};
+TEST_CASE(
+    "a row's scale brings its largest finite value to [2^13, 2^14), is 1 for a row of zeros and stays normal for the "
+    "smallest") {
+  const sparse::Csr csr{
+      .rows = 5, .cols = 4, .row_offsets = {0, 3, 4, 5, 6, 9}, .column_indices = {0, 1, 2, 3, 0, 1, 0, 1, 2}};
+  const std::vector<float> values = {
+      3, -5, infinity, 0, infinity, 0x1p-149F, std::numeric_limits<float>::max(), 1, std::nanf("")};
   for (const PackedGrain grain : grains) {
     const sparse::PackedForm form = sparse::packed_form(csr, {}, grain);
     const sparse::PackedMatrix matrix = packed(form, PackedMode::f16x3, Dtype::f32, values);
@@ -243,7 +257,8 @@ TEST_CASE("a transpose is packed from values in the order of the matrix itself")
     const sparse::PackedForm form = sparse::packed_form(transposed.csr, transposed.value_positions, grain);
     const std::vector<double> found = sparse::unpack(form, packed(form, PackedMode::f16x3, Dtype::f32, values));
     for (std::size_t row = 0; row < 70; ++row)
-      for (std::size_t column = 0; column < 90; ++column) CHECK(std::fabs(found[column * 70 + row] - wanted[row * 90 + column]) <= 1e-6);
+      for (std::size_t column = 0; column < 90; ++column)
+        CHECK(std::fabs(found[column * 70 + row] - wanted[row * 90 + column]) <= 1e-6);
   }
 }
 

@@ -65,9 +65,12 @@ TEST_CASE("repeated Matrix Market entries stay, in file order") {
 }
 
 TEST_CASE("Matrix Market kinds that are not read are refused by name") {
-  check_refused(ErrorCode::unsupported, "%%MatrixMarket matrix elemental real general\n1 1\n3\n", {"format 'elemental'", "coordinate, array"});
-  check_refused(ErrorCode::unsupported, "%%MatrixMarket matrix array real hermitian\n1 1\n3\n", {"symmetry 'hermitian'"});
-  check_refused(ErrorCode::unsupported, "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 3\n", {"field 'complex'"});
+  check_refused(ErrorCode::unsupported, "%%MatrixMarket matrix elemental real general\n1 1\n3\n",
+                {"format 'elemental'", "coordinate, array"});
+  check_refused(ErrorCode::unsupported, "%%MatrixMarket matrix array real hermitian\n1 1\n3\n",
+                {"symmetry 'hermitian'"});
+  check_refused(ErrorCode::unsupported, "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 2 3\n",
+                {"field 'complex'"});
   check_refused(ErrorCode::unsupported, "%%MatrixMarket matrix coordinate real hermitian\n", {"symmetry 'hermitian'"});
   check_refused(ErrorCode::unsupported, "%%MatrixMarket vector coordinate real general\n", {"object 'vector'"});
 }
@@ -88,7 +91,8 @@ TEST_CASE("a malformed Matrix Market file is refused with its line and value") {
   check_malformed(general + "2 4294967296 1\n", {"the number of columns is 4294967296"});
   check_malformed("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1.5\n", {"line 3", "'.5'"});
   check_malformed("%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n", {"not 2 x 3"});
-  check_malformed("%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 1\n", {"row 1, column 2", "above the diagonal"});
+  check_malformed("%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 1\n",
+                  {"row 1, column 2", "above the diagonal"});
   check_malformed("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 1\n", {"row 2", "diagonal"});
   check_malformed("%%MatrixMarket matrix coordinate pattern skew-symmetric\n2 2 0\n", {"pattern"});
 }
@@ -117,12 +121,15 @@ TEST_CASE("an array of Matrix Market is read column by column, and its zeros are
 
 TEST_CASE("fields and numbers as other writers spell them are read") {
   for (const char* field : {"real", "double", "Double"})
-    CHECK(read_text(fmt::format("%%MatrixMarket matrix coordinate {} general\n1 2 2\n1 1 1.25\n1 2 +7.\n", field)).values ==
-          std::vector<double>{1.25, 7});
-  const Csr whole = read_text("%%MatrixMarket matrix coordinate unsigned-integer general\n%\n1 3 3\n1 1 255\n1 2 18446744073709551615\n1 3 +1\n");
+    CHECK(read_text(fmt::format("%%MatrixMarket matrix coordinate {} general\n1 2 2\n1 1 1.25\n1 2 +7.\n", field))
+              .values == std::vector<double>{1.25, 7});
+  const Csr whole = read_text(
+      "%%MatrixMarket matrix coordinate unsigned-integer general\n%\n1 3 3\n1 1 255\n1 2 18446744073709551615\n1 3 "
+      "+1\n");
   CHECK(whole.values == std::vector<double>{255, 0x1p64, 1});
   CHECK(whole.note == "integer");
-  const Csr tiny = read_text(general + "1 4 4\n1 1 1e-400\n1 2 -1e-400\n1 3 4.9406564584124654e-324\n1 4 0.00e99999999999999999999\n");
+  const Csr tiny = read_text(
+      general + "1 4 4\n1 1 1e-400\n1 2 -1e-400\n1 3 4.9406564584124654e-324\n1 4 0.00e99999999999999999999\n");
   CHECK(tiny.values == std::vector<double>{0, 0, 0x1p-1074, 0});
   CHECK(read_text("%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n2 1\n3 1\n4 3\n").nonzeros() == 6);
   CHECK(std::isnan(read_text(general + "1 1 1\n1 1 nan\n").values.at(0)));
@@ -143,15 +150,22 @@ TEST_CASE("sizes that a Matrix Market header claims take no memory that is not t
   constexpr std::int64_t memory_bytes = std::int64_t{1} << 20;
   const auto refuse = [&](ErrorCode code, const std::string& text, const std::vector<std::string>& parts) {
     CAPTURE(text);
-    testing::check_refused(code, parts, [&] { parse_mtx({.bytes = text, .name = "claim.mtx", .memory_bytes = memory_bytes}); });
+    testing::check_refused(code, parts,
+                           [&] { parse_mtx({.bytes = text, .name = "claim.mtx", .memory_bytes = memory_bytes}); });
   };
-  refuse(ErrorCode::out_of_memory, general + "2000000000 2000000000 1\n1 1 5\n", {"claim.mtx", "2000000000 rows", "15258.8 MiB", "1.0 MiB are free"});
-  refuse(ErrorCode::out_of_memory, "%%MatrixMarket matrix array real general\n2000000000 0\n", {"claim.mtx", "2000000000 rows"});
-  refuse(ErrorCode::invalid_topology, general + "2 2 9223372036854775807\n1 1 5\n", {"claim.mtx", "entry 2 of 9223372036854775807"});
-  refuse(ErrorCode::out_of_memory, "%%MatrixMarket matrix array real general\n2147483647 2147483647\n1\n", {"claim.mtx", "2147483647 rows"});
-  refuse(ErrorCode::invalid_topology, "%%MatrixMarket matrix array real general\n1 2147483647\n1\n", {"claim.mtx", "element 2 of 2147483647"});
-  testing::check_refused(ErrorCode::out_of_memory, {"a.mtx", "200000000 rows", "1525.9 MiB", "bytes gets 1024.0 MiB"},
-                         [&] { parse_mtx({.bytes = general + "200000000 2 0\n", .name = "a.mtx", .memory_bytes = INT64_MAX}); });
+  refuse(ErrorCode::out_of_memory, general + "2000000000 2000000000 1\n1 1 5\n",
+         {"claim.mtx", "2000000000 rows", "15258.8 MiB", "1.0 MiB are free"});
+  refuse(ErrorCode::out_of_memory, "%%MatrixMarket matrix array real general\n2000000000 0\n",
+         {"claim.mtx", "2000000000 rows"});
+  refuse(ErrorCode::invalid_topology, general + "2 2 9223372036854775807\n1 1 5\n",
+         {"claim.mtx", "entry 2 of 9223372036854775807"});
+  refuse(ErrorCode::out_of_memory, "%%MatrixMarket matrix array real general\n2147483647 2147483647\n1\n",
+         {"claim.mtx", "2147483647 rows"});
+  refuse(ErrorCode::invalid_topology, "%%MatrixMarket matrix array real general\n1 2147483647\n1\n",
+         {"claim.mtx", "element 2 of 2147483647"});
+  testing::check_refused(
+      ErrorCode::out_of_memory, {"a.mtx", "200000000 rows", "1525.9 MiB", "bytes gets 1024.0 MiB"},
+      [&] { parse_mtx({.bytes = general + "200000000 2 0\n", .name = "a.mtx", .memory_bytes = INT64_MAX}); });
   // Entries that are all there take more than their text.
   std::string many = general + "1 1 5000\n";
   for (int i = 0; i < 5000; ++i) many += "1 1 1\n";
@@ -179,7 +193,8 @@ TEST_CASE("random entries in random order are all found again") {
     CHECK(csr.nonzeros() == count);
     CHECK(statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices).sorted);
     for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t i = csr.row_offsets[row]; i < csr.row_offsets[row + 1]; ++i) sums[{row, csr.column_indices[i]}] -= csr.values[i];
+      for (std::int64_t i = csr.row_offsets[row]; i < csr.row_offsets[row + 1]; ++i)
+        sums[{row, csr.column_indices[i]}] -= csr.values[i];
     }
     CHECK(std::all_of(sums.begin(), sums.end(), [](const auto& sum) { return sum.second == 0; }));
   }

@@ -52,13 +52,15 @@ TEST_CASE("npy versions 1 to 3 are read and exact zeros dropped") {
 
 TEST_CASE("npy arrays of f8 and f2, in C and Fortran order, hold the same matrix") {
   check_sample(read_content(npy(header("<f8", "2, 3"), bytes_of(std::vector<double>(sample.begin(), sample.end())))));
-  check_sample(read_content(npy(header("<f2", "2, 3"), bytes_of(std::vector<std::uint16_t>{0, 0x3e00, 0x8000, 0xc000, 0, 0x3400}))));
+  check_sample(read_content(
+      npy(header("<f2", "2, 3"), bytes_of(std::vector<std::uint16_t>{0, 0x3e00, 0x8000, 0xc000, 0, 0x3400}))));
   check_sample(read_content(npy(header("<f4", "2, 3", true), bytes_of(std::vector<float>{0, -2, 1.5F, 0, 0, 0.25F}))));
   check_sample(read_content(npy(header("<f4", "2,3,1,1"), bytes_of(sample))));
 }
 
 TEST_CASE("every kind of f2 is converted exactly") {
-  const Csr csr = read_content(npy(header("<f2", "1, 6"), bytes_of(std::vector<std::uint16_t>{0x0001, 0x03ff, 0x0400, 0x7bff, 0xfc00, 0x7e00})));
+  const Csr csr = read_content(
+      npy(header("<f2", "1, 6"), bytes_of(std::vector<std::uint16_t>{0x0001, 0x03ff, 0x0400, 0x7bff, 0xfc00, 0x7e00})));
   REQUIRE(csr.nonzeros() == 6);
   CHECK(csr.values[0] == std::ldexp(1.0, -24));
   CHECK(csr.values[1] == 1023 * std::ldexp(1.0, -24));
@@ -85,7 +87,8 @@ TEST_CASE("npy integers of every width and sign, in both byte orders, keep their
   check("u2", std::vector<std::uint16_t>{258, 0, 65535}, {258, 65535});
   check("i4", std::vector<std::int32_t>{16909060, 0, INT32_MIN}, {16909060, -2147483648.0});
   check("u4", std::vector<std::uint32_t>{16909060, 0, UINT32_MAX}, {16909060, 4294967295.0});
-  check("i8", std::vector<std::int64_t>{0x0102030405060708, 0, INT64_MIN}, {static_cast<double>(0x0102030405060708), -0x1p63});
+  check("i8", std::vector<std::int64_t>{0x0102030405060708, 0, INT64_MIN},
+        {static_cast<double>(0x0102030405060708), -0x1p63});
   check("u8", std::vector<std::uint64_t>{258, 0, UINT64_MAX}, {258, 0x1p64});
   check("f2", std::vector<std::uint16_t>{0x3e00, 0, 0xc000}, {1.5, -2});
   check("f4", std::vector<float>{1.5F, 0, -2}, {1.5, -2});
@@ -111,7 +114,8 @@ TEST_CASE("bfloat16 is read as ml_dtypes saves it") {
 
 TEST_CASE("a dense array of any type keeps its shape and order") {
   const TemporaryFolder folder;
-  const auto file = folder.write("a.npy", npy(header(">i2", "3, 2", true), swapped(std::vector<std::int16_t>{1, 2, 3, 4, 5, 6})));
+  const auto file =
+      folder.write("a.npy", npy(header(">i2", "3, 2", true), swapped(std::vector<std::int16_t>{1, 2, 3, 4, 5, 6})));
   const DenseArray array = read_array(file);
   CHECK(array.shape == std::vector<std::int64_t>{3, 2});
   CHECK(array.values == std::vector<double>{1, 4, 2, 5, 3, 6});
@@ -119,15 +123,20 @@ TEST_CASE("a dense array of any type keeps its shape and order") {
 
 TEST_CASE("sizes that an npy header claims take no memory that is not there") {
   constexpr std::int64_t memory_bytes = std::int64_t{1} << 20;
-  const auto refuse = [&](ErrorCode code, const std::string& shape, const std::string& data, const std::vector<std::string>& parts) {
+  const auto refuse = [&](ErrorCode code, const std::string& shape, const std::string& data,
+                          const std::vector<std::string>& parts) {
     CAPTURE(shape);
     const std::string content = npy(header("|i1", shape), data);
-    testing::check_refused(code, parts, [&] { parse_npy({.bytes = content, .name = "claim.npy", .memory_bytes = memory_bytes}); });
+    testing::check_refused(code, parts,
+                           [&] { parse_npy({.bytes = content, .name = "claim.npy", .memory_bytes = memory_bytes}); });
   };
-  refuse(ErrorCode::out_of_memory, "2000000000, 0", "", {"claim.npy", "2000000000 rows", "15258.8 MiB", "1.0 MiB are free"});
+  refuse(ErrorCode::out_of_memory, "2000000000, 0", "",
+         {"claim.npy", "2000000000 rows", "15258.8 MiB", "1.0 MiB are free"});
   refuse(ErrorCode::out_of_memory, "1, 200000", std::string(200000, '\1'), {"claim.npy", "200000 nonzeros"});
-  refuse(ErrorCode::invalid_topology, "2000000000, 2000000000", "", {"claim.npy", "4000000000000000000 elements", "it has 0"});
-  refuse(ErrorCode::invalid_topology, "2000000000, 2000000000, 4, 2000000000", "", {"claim.npy", "do not fit in 64 bits"});
+  refuse(ErrorCode::invalid_topology, "2000000000, 2000000000", "",
+         {"claim.npy", "4000000000000000000 elements", "it has 0"});
+  refuse(ErrorCode::invalid_topology, "2000000000, 2000000000, 4, 2000000000", "",
+         {"claim.npy", "do not fit in 64 bits"});
   check_refused(ErrorCode::out_of_memory, npy(header("|i1", "200000000, 0"), ""), {"200000000 rows"});
   const std::string content = npy(header("|i1", "1, 200000"), std::string(200000, '\0'));
   testing::check_refused(ErrorCode::out_of_memory, {"claim.npy", "200000 elements"},
@@ -144,9 +153,11 @@ TEST_CASE("npy arrays that are not read are refused with the reason") {
   const std::string data = bytes_of(sample);
   for (const char* type : {"<c8", "<f16", "|O", "|V1", "|S4", "<U1", "|i3", "<b1x", "", "<", "f", "<f-4"}) {
     CAPTURE(type);
-    check_refused(ErrorCode::unsupported, npy(header(type, "2, 3"), data), {fmt::format("type '{}'", type), "only bool, integers, f2, f4, f8"});
+    check_refused(ErrorCode::unsupported, npy(header(type, "2, 3"), data),
+                  {fmt::format("type '{}'", type), "only bool, integers, f2, f4, f8"});
   }
-  check_refused(ErrorCode::unsupported, npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3), }", data), {"records"});
+  check_refused(ErrorCode::unsupported,
+                npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2, 3), }", data), {"records"});
   check_refused(ErrorCode::unsupported, npy(header("<f4", "6,"), data), {"1 dimensions"});
   check_refused(ErrorCode::unsupported, npy(header("<f4", ""), bytes_of(std::vector<float>{1})), {"0 dimensions"});
   check_refused(ErrorCode::unsupported, npy(header("<f4", "1, 2, 3"), data), {"3 dimensions"});
@@ -163,7 +174,8 @@ TEST_CASE("a damaged npy file is refused, wherever it ends") {
   check_refused(ErrorCode::invalid_topology, content + "x", {"take 24 bytes, it has 25"});
   check_refused(ErrorCode::invalid_topology, "not an array", {"does not start like"});
   check_refused(ErrorCode::invalid_topology, npy("{'fortran_order': False, 'shape': (2, 3)}", ""), {"no 'descr'"});
-  check_refused(ErrorCode::invalid_topology, npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2, 3)}", ""), {"fortran_order", "Maybe"});
+  check_refused(ErrorCode::invalid_topology, npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (2, 3)}", ""),
+                {"fortran_order", "Maybe"});
   check_refused(ErrorCode::invalid_topology, npy(header("<f4", "2; 3"), ""), {"shape"});
   check_refused(ErrorCode::invalid_topology, npy(header("<f4", "2, -3"), ""), {"-3"});
   check_refused(ErrorCode::invalid_topology, npy(header("<f4", "9000000000000000, 0"), ""), {"do not fit"});

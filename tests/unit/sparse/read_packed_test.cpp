@@ -26,7 +26,8 @@ const std::vector<double> values = {1.5, -2, 4, 0.25};
 bool without_zlib() {
   if (can_inflate()) return false;
   const TemporaryFolder folder;
-  for (const auto& file : {folder.write("a.mtx.gz", gzipped("%")), folder.write("a.npz", zipped({{"format.npy", "x"}}))})
+  for (const auto& file :
+       {folder.write("a.mtx.gz", gzipped("%")), folder.write("a.npz", zipped({{"format.npy", "x"}}))})
     testing::check_refused(ErrorCode::unsupported, {file.string(), "without zlib"}, [&] { read(file); });
   MESSAGE("skipped: the library was built without zlib");
   return true;
@@ -84,11 +85,15 @@ TEST_CASE("matrices as gzip and SciPy pack them are read") {
 TEST_CASE("a gzip file of any known kind and of several parts is read as what is inside") {
   if (without_zlib()) return;
   check_matrix(read_bytes_of(gzipped(pattern), "a.smtx.gz"));
-  check_matrix(read_bytes_of(gzipped(pattern.substr(0, 9)) + gzipped("") + gzipped(pattern.substr(9)) + std::string(512, '\0'), "a.smtx.gz"));
-  CHECK(read_bytes_of(gzipped("%%MatrixMarket matrix array real general\n1 1\n5\n"), "a.mtx.gz").values == std::vector<double>{5});
-  const std::string array = npy(testing::header("<f4", "1, 200000"), bytes_of(std::vector<float>(200000, 1)));  // many blocks
+  check_matrix(read_bytes_of(
+      gzipped(pattern.substr(0, 9)) + gzipped("") + gzipped(pattern.substr(9)) + std::string(512, '\0'), "a.smtx.gz"));
+  CHECK(read_bytes_of(gzipped("%%MatrixMarket matrix array real general\n1 1\n5\n"), "a.mtx.gz").values ==
+        std::vector<double>{5});
+  const std::string array =
+      npy(testing::header("<f4", "1, 200000"), bytes_of(std::vector<float>(200000, 1)));  // many blocks
   CHECK(read_bytes_of(gzipped(array), "a.npy.gz").nonzeros() == 200000);
-  testing::check_refused(ErrorCode::unsupported, {"a.smtx.gz.gz", "packed twice"}, [&] { read_bytes_of(gzipped(gzipped(pattern)), "a.smtx.gz.gz"); });
+  testing::check_refused(ErrorCode::unsupported, {"a.smtx.gz.gz", "packed twice"},
+                         [&] { read_bytes_of(gzipped(gzipped(pattern)), "a.smtx.gz.gz"); });
   testing::check_refused(ErrorCode::invalid_argument, {"a.txt.gz", "'.gz'", ".npy (each also as .gz)"},
                          [&] { read_bytes_of(gzipped(pattern), "a.txt.gz"); });
 }
@@ -114,18 +119,21 @@ TEST_CASE("archives stored, deflated, in ZIP64 and with a comment hold the same 
       CAPTURE(deflate);
       CAPTURE(zip64);
       for (const char* comment : {"", "PK\5\6 is what a directory's end begins with"}) {
-        const Csr csr = read_bytes_of(zipped(csr_members(), {.deflate = deflate, .zip64 = zip64, .comment = comment}), "a.npz");
+        const Csr csr =
+            read_bytes_of(zipped(csr_members(), {.deflate = deflate, .zip64 = zip64, .comment = comment}), "a.npz");
         check_matrix(csr);
         CHECK(csr.values == values);
       }
     }
   }
-  const Csr unsorted = read_bytes_of(zipped(with(with(csr_members(), "indices.npy", list("<u2", std::vector<std::uint16_t>{3, 1, 0, 2})), "data.npy",
-                                                 list("<f8", std::vector<double>{-2, 1.5, 4, 0.25}))),
-                                     "a.npz");
+  const Csr unsorted =
+      read_bytes_of(zipped(with(with(csr_members(), "indices.npy", list("<u2", std::vector<std::uint16_t>{3, 1, 0, 2})),
+                                "data.npy", list("<f8", std::vector<double>{-2, 1.5, 4, 0.25}))),
+                    "a.npz");
   check_matrix(unsorted);
   CHECK(unsorted.values == values);
-  const Csr flags = read_bytes_of(zipped(with(csr_members(), "data.npy", list("|b1", std::vector<std::uint8_t>{1, 1, 1, 1}))), "a.npz");
+  const Csr flags = read_bytes_of(
+      zipped(with(csr_members(), "data.npy", list("|b1", std::vector<std::uint8_t>{1, 1, 1, 1}))), "a.npz");
   check_matrix(flags);
   CHECK(flags.values.empty());
   CHECK(flags.note == "SciPy's csr, |b1, a pattern");
@@ -138,7 +146,9 @@ TEST_CASE("an archive that holds no CSR, CSC or COO matrix is refused with the r
              {"'bsr'", "csr, csc and coo"});
   refuse_npz(ErrorCode::unsupported, zipped(csr_members(), {.flags = 1}), {"format.npy is encrypted"});
   refuse_npz(ErrorCode::unsupported, zipped(csr_members(), {.method = 12}), {"method 12"});
-  refuse_npz(ErrorCode::unsupported, zipped(with(csr_members(), "data.npy", list("<c8", std::vector<double>{1, 2, 3, 4}))), {"data.npy", "'<c8'"});
+  refuse_npz(ErrorCode::unsupported,
+             zipped(with(csr_members(), "data.npy", list("<c8", std::vector<double>{1, 2, 3, 4}))),
+             {"data.npy", "'<c8'"});
   const auto damaged = [](const std::string& name, const std::string& content, const std::string& reason) {
     CAPTURE(name);
     refuse_npz(ErrorCode::invalid_topology, zipped(with(csr_members(), name, content)), {"a.npz: " + name, reason});
@@ -160,14 +170,17 @@ TEST_CASE("a damaged archive is refused, wherever it ends") {
   if (without_zlib()) return;
   for (const bool zip64 : {false, true}) {
     const std::string whole = zipped(csr_members(), {.zip64 = zip64});
-    for (std::size_t length = 0; length < whole.size(); ++length) refuse_npz(ErrorCode::invalid_topology, whole.substr(0, length), {});
+    for (std::size_t length = 0; length < whole.size(); ++length)
+      refuse_npz(ErrorCode::invalid_topology, whole.substr(0, length), {});
     refuse_npz(ErrorCode::invalid_topology, whole + "more", {"does not end like a ZIP archive"});
   }
   refuse_npz(ErrorCode::invalid_topology, zipped(csr_members(), {.checksum_change = 1}), {"format.npy", "checksum"});
-  refuse_npz(ErrorCode::invalid_topology, zipped(csr_members(), {.deflate = false, .checksum_change = 1}), {"format.npy", "checksum"});
+  refuse_npz(ErrorCode::invalid_topology, zipped(csr_members(), {.deflate = false, .checksum_change = 1}),
+             {"format.npy", "checksum"});
   refuse_npz(ErrorCode::invalid_topology, zipped(csr_members(), {.size_change = 1}), {"format.npy", "bytes, not"});
   refuse_npz(ErrorCode::invalid_topology, zipped(csr_members(), {.size_change = -1}), {"format.npy", "bytes, not"});
-  refuse_npz(ErrorCode::invalid_topology, zipped(csr_members(), {.deflate = false, .size_change = 1}), {"format.npy", "is stored, but takes"});
+  refuse_npz(ErrorCode::invalid_topology, zipped(csr_members(), {.deflate = false, .size_change = 1}),
+             {"format.npy", "is stored, but takes"});
 }
 
 TEST_CASE("what unpacks to more than the memory that is free is refused, and names its file") {
@@ -180,7 +193,8 @@ TEST_CASE("what unpacks to more than the memory that is free is refused, and nam
   const std::string archive = zipped(csr_members(), {.zip64 = true, .size_change = std::int64_t{1} << 40});
   testing::check_refused(ErrorCode::out_of_memory, {"bomb.npz: format.npy", "unpacked bytes"},
                          [&] { parse({.bytes = archive, .name = "bomb.npz", .memory_bytes = memory_bytes}); });
-  const std::string rows = zipped(with(csr_members(), "shape.npy", list("<i8", std::vector<std::int64_t>{2'000'000'000, 4})));
+  const std::string rows =
+      zipped(with(csr_members(), "shape.npy", list("<i8", std::vector<std::int64_t>{2'000'000'000, 4})));
   testing::check_refused(ErrorCode::out_of_memory, {"bomb.npz", "2000000000 rows"},
                          [&] { parse({.bytes = rows, .name = "bomb.npz", .memory_bytes = memory_bytes}); });
 }

@@ -24,7 +24,8 @@ void check_malformed(const std::string& content, std::vector<std::string> parts)
 
 TEST_CASE("an smtx file is read as a pattern, with commas, blanks and line ends of any kind") {
   const TemporaryFolder folder;
-  for (const std::string& content : {good, std::string("3 4 5\n0 2 2 5\n0 3 1 2 3"), std::string("3,4,5 \r\n 0 2 2 5 \r\n0 3 1 2 3\r\n\r\n\n")}) {
+  for (const std::string& content :
+       {good, std::string("3 4 5\n0 2 2 5\n0 3 1 2 3"), std::string("3,4,5 \r\n 0 2 2 5 \r\n0 3 1 2 3\r\n\r\n\n")}) {
     INFO(content);
     const Csr csr = read(folder.write("good.smtx", content));
     CHECK(csr.rows == 3);
@@ -45,7 +46,9 @@ TEST_CASE("an smtx file without nonzeros may leave its index line out") {
   }
 }
 
-TEST_CASE("an empty smtx file is refused") { check_malformed("", {"line 1", "the number of rows", "the end of the file"}); }
+TEST_CASE("an empty smtx file is refused") {
+  check_malformed("", {"line 1", "the number of rows", "the end of the file"});
+}
 
 TEST_CASE("a truncated smtx file is refused with what is missing, wherever it ends") {
   check_malformed("3, 4", {"line 1", "the number of nonzeros", "end of the file"});
@@ -53,7 +56,8 @@ TEST_CASE("a truncated smtx file is refused with what is missing, wherever it en
   check_malformed("3, 4, 5\n0 2 2 5\n", {"column index 0 of 5", "row 0"});
   check_malformed("3, 4, 5\n0 2 2 5\n0 3 1", {"line 3", "column index 3 of 5", "row 2"});
   const TemporaryFolder folder;
-  for (std::size_t length = 0; length + 2 < good.size(); ++length) {  // less than the last number and the line end behind it
+  for (std::size_t length = 0; length + 2 < good.size();
+       ++length) {  // less than the last number and the line end behind it
     INFO("after ", length, " bytes");
     const auto file = folder.write("cut.smtx", good.substr(0, length));
     testing::check_refused(ErrorCode::invalid_topology, {file.string()}, [&] { read(file); });
@@ -97,7 +101,8 @@ TEST_CASE("a missing file, a folder and an unknown extension are told apart") {
   testing::check_refused(ErrorCode::io_failure, {"folder.smtx", "directory"}, [&] { read(folder / "folder.smtx"); });
   testing::check_refused(ErrorCode::io_failure, {"absent.txt", "No such file"}, [&] { read(folder / "absent.txt"); });
   const auto other = folder.write("matrix.txt", good);
-  testing::check_refused(ErrorCode::invalid_argument, {"matrix.txt", "'.txt'", ".smtx, .mtx, .npy"}, [&] { read(other); });
+  testing::check_refused(ErrorCode::invalid_argument, {"matrix.txt", "'.txt'", ".smtx, .mtx, .npy"},
+                         [&] { read(other); });
 }
 
 TEST_CASE("random structures survive being written and read") {
@@ -117,8 +122,10 @@ TEST_CASE("random structures survive being written and read") {
 }
 
 TEST_CASE("writing where nothing can be written is an error") {
-  testing::check_refused(ErrorCode::io_failure, {"/dev/full"}, [] { write_smtx("/dev/full", uniform(64, 64, 0.5, 1)); });
-  testing::check_refused(ErrorCode::io_failure, {"absent", "No such file"}, [] { write_smtx("/absent/folder/a.smtx", Csr{}); });
+  testing::check_refused(ErrorCode::io_failure, {"/dev/full"},
+                         [] { write_smtx("/dev/full", uniform(64, 64, 0.5, 1)); });
+  testing::check_refused(ErrorCode::io_failure, {"absent", "No such file"},
+                         [] { write_smtx("/absent/folder/a.smtx", Csr{}); });
 }
 
 TEST_CASE("all real smtx files are read") {

@@ -49,6 +49,7 @@ TEST_CASE("a million rows are ordered") {
   const std::vector<std::int32_t> order = row_order(csr.row_offsets);
   const auto length = [&](std::int32_t row) { return csr.row_offsets[row + 1L] - csr.row_offsets[row]; };
   REQUIRE(order.size() == 1'000'000);
-  CHECK(std::is_sorted(order.begin(), order.end(),
-                       [&](std::int32_t a, std::int32_t b) { return length(a) > length(b) || (length(a) == length(b) && a < b); }));
+  CHECK(std::is_sorted(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return length(a) > length(b) || (length(a) == length(b) && a < b);
+  }));
 }

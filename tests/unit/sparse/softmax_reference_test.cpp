@@ -28,7 +28,8 @@ TEST_CASE("the softmax reference is exp over its sum, row by row") {
   for (std::size_t i = 0; i < 3; ++i) CHECK(again.values[i] == doctest::Approx(reference.values[i]).epsilon(1e-6));
 }
 
-TEST_CASE("in the softmax reference -infinity leaves its row, alone it gives zeros, and NaN and infinity spoil their row") {
+TEST_CASE(
+    "in the softmax reference -infinity leaves its row, alone it gives zeros, and NaN and infinity spoil their row") {
   const std::vector<std::int64_t> offsets = {0, 2, 4, 6, 8};
   const std::vector<float> x = {-f_infinity, 1, -f_infinity, -f_infinity, f_infinity, 1, NAN, 1};
   for (const double scale : {1.0, 0.0}) {
@@ -45,7 +46,8 @@ TEST_CASE("the softmax gradient's reference agrees with finite differences") {
   const std::vector<float> x = {0.5F, -1, 2}, dy = {1, -2, 0.25F};
   const double scale = 0.7, step = 1e-3;
   const auto y = sparse::softmax(offsets, x, scale);
-  const auto gradient = sparse::softmax_backward(offsets, std::vector<float>(y.values.begin(), y.values.end()), dy, scale);
+  const auto gradient =
+      sparse::softmax_backward(offsets, std::vector<float>(y.values.begin(), y.values.end()), dy, scale);
   for (std::size_t i = 0; i < 3; ++i) {
     std::vector<float> up = x, down = x;
     up[i] += static_cast<float>(step);

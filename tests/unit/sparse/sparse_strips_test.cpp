@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint64_t seed = 26;
 
-/// Matrices of all kinds of edges: empty, one element, past the edge of a strip, of a group of row strips, full, unsorted rows.
+/// Matrices of all kinds of edges: empty, one element, past the edge of a strip, of a group of row strips, full,
+/// unsorted rows.
 std::vector<sparse::Csr> matrices() {
   std::vector<sparse::Csr> list;
   list.push_back({.rows = 0, .cols = 0});
@@ -48,7 +49,8 @@ std::uint16_t number(std::span<const std::byte> values, std::int64_t index) {
                                     std::to_integer<unsigned>(values[static_cast<std::size_t>(2 * index + 1)]) << 8);
 }
 
-std::vector<std::uint16_t> dense_of(const sparse::Csr& csr, std::span<const std::byte> values, std::span<const std::int32_t> positions = {}) {
+std::vector<std::uint16_t> dense_of(const sparse::Csr& csr, std::span<const std::byte> values,
+                                    std::span<const std::int32_t> positions = {}) {
   std::vector<std::uint16_t> dense(static_cast<std::size_t>(csr.rows * csr.cols), 0);
   for (std::int64_t row = 0; row < csr.rows; ++row)
     for (auto i = static_cast<std::size_t>(csr.row_offsets[static_cast<std::size_t>(row)]);

@@ -17,8 +17,15 @@ namespace {
 
 std::vector<StudyEntry> two_entries() {
   return {{.file = "a.smtx",
-           .statistics = {.rows = 4, .cols = 5, .nonzeros = 5, .longest_row = 3, .empty_rows = 2, .mean_row = 1.25, .row_variation = 1}},
-          {.file = "b, \"quoted\".mtx", .statistics = {.rows = 2, .cols = 10, .nonzeros = 2, .longest_row = 1, .mean_row = 1, .row_variation = 0}}};
+           .statistics = {.rows = 4,
+                          .cols = 5,
+                          .nonzeros = 5,
+                          .longest_row = 3,
+                          .empty_rows = 2,
+                          .mean_row = 1.25,
+                          .row_variation = 1}},
+          {.file = "b, \"quoted\".mtx",
+           .statistics = {.rows = 2, .cols = 10, .nonzeros = 2, .longest_row = 1, .mean_row = 1, .row_variation = 0}}};
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -114,7 +121,8 @@ TEST_CASE("the study's picture has three labelled histograms and is closed") {
   const std::string svg = study_svg(two_entries());
   CHECK(svg.starts_with("<svg xmlns"));
   CHECK(svg.ends_with("</svg>\n"));
-  for (const char* part : {"2 matrices", "sparsity (%", "mean row length (nonzeros)", "row length CoV", "number of matrices", "median"}) {
+  for (const char* part :
+       {"2 matrices", "sparsity (%", "mean row length (nonzeros)", "row length CoV", "number of matrices", "median"}) {
     INFO(part);
     CHECK(count(svg, part) >= 1);
   }
@@ -130,7 +138,8 @@ TEST_CASE("the study of the real matrices draws every one of them") {
   std::vector<StudyEntry> entries;
   for (const auto& file : testing::files_below(data / "dlmc", ".smtx")) {
     const Csr csr = read(file);
-    entries.push_back({.file = file.filename().string(), .statistics = statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices)});
+    entries.push_back({.file = file.filename().string(),
+                       .statistics = statistics(csr.rows, csr.cols, csr.row_offsets, csr.column_indices)});
   }
   CHECK(entries.size() == 80);
   const std::string svg = study_svg(entries);

@@ -60,7 +60,8 @@ TEST_CASE("a pipe is read to its end, by its name's extension or by its first by
   CHECK(read(Pipe(pattern, "a.smtx").path()).nonzeros() == 4);
   CHECK(read(Pipe(pattern, "63").path()).nonzeros() == 4);
   CHECK(read(Pipe(entries, "63").path()).values == std::vector<double>{5});
-  testing::check_refused(ErrorCode::invalid_topology, {"a.mtx", "found '3,'"}, [&] { read(Pipe(pattern, "a.mtx").path()); });
+  testing::check_refused(ErrorCode::invalid_topology, {"a.mtx", "found '3,'"},
+                         [&] { read(Pipe(pattern, "a.mtx").path()); });
 }
 
 TEST_CASE("an endless pipe is refused when it takes too much memory") {
@@ -73,7 +74,8 @@ TEST_CASE("an endless pipe is refused when it takes too much memory") {
 TEST_CASE("a pipe that nobody writes to is refused, not waited for without end") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo((folder / "a.mtx").c_str(), 0600) == 0);
-  testing::check_refused(ErrorCode::io_failure, {"a.mtx", "a pipe that nobody has written to"}, [&] { read(folder / "a.mtx"); });
+  testing::check_refused(ErrorCode::io_failure, {"a.mtx", "a pipe that nobody has written to"},
+                         [&] { read(folder / "a.mtx"); });
 }
 
 TEST_CASE("folders, devices and files that are not there are refused by name, at once") {
@@ -85,7 +87,8 @@ TEST_CASE("folders, devices and files that are not there are refused by name, at
   std::filesystem::create_symlink("/dev/zero", folder / "zeros.smtx");
   testing::check_refused(ErrorCode::io_failure, {"zeros.smtx", "a device"}, [&] { read(folder / "zeros.smtx"); });
   testing::check_refused(ErrorCode::io_failure, {"absent", "No such file"}, [&] { read(folder / "absent"); });
-  testing::check_refused(ErrorCode::io_failure, {"absent.npy", "No such file"}, [&] { read_array(folder / "absent.npy"); });
+  testing::check_refused(ErrorCode::io_failure, {"absent.npy", "No such file"},
+                         [&] { read_array(folder / "absent.npy"); });
   testing::check_refused(ErrorCode::io_failure, {"a.npy/b.npz", "No such file"}, [&] { read(folder / "a.npy/b.npz"); });
 }
 
@@ -93,7 +96,8 @@ TEST_CASE("a file larger than the memory that is free is refused before it is re
   const TemporaryFolder folder;
   const auto file = folder.write("huge.mtx", "%");
   std::filesystem::resize_file(file, std::uintmax_t{1} << 36);  // a hole
-  testing::check_refused(ErrorCode::out_of_memory, {"huge.mtx", "it has 68719476736 bytes", "1000000 bytes of memory are free"},
+  testing::check_refused(ErrorCode::out_of_memory,
+                         {"huge.mtx", "it has 68719476736 bytes", "1000000 bytes of memory are free"},
                          [&] { read_bytes(file, 1'000'000); });
 }
 
@@ -108,13 +112,17 @@ TEST_CASE("memory that runs out while a file is understood is an error that name
   CHECK(read_named(source, [] { return 7; }) == 7);
 }
 
-TEST_CASE("a file of no told length is read to its end") { CHECK(read_bytes("/proc/self/status").find("Pid:") != std::string::npos); }
+TEST_CASE("a file of no told length is read to its end") {
+  CHECK(read_bytes("/proc/self/status").find("Pid:") != std::string::npos);
+}
 
 TEST_CASE("nothing unprintable of a file's name gets into a message") {
   const TemporaryFolder folder;
   const std::string name = "a\x1b[2J\n\xff.mtx";
   const auto file = folder.write(name, "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 2 5\n");
-  const auto check = [](ErrorCode code, const auto& work) { testing::check_refused(code, {R"(a\x1b[2J\n\xff)"}, work); };
+  const auto check = [](ErrorCode code, const auto& work) {
+    testing::check_refused(code, {R"(a\x1b[2J\n\xff)"}, work);
+  };
   check(ErrorCode::invalid_topology, [&] { read(file); });
   check(ErrorCode::io_failure, [&] { read(folder / ("no " + name)); });
   check(ErrorCode::invalid_argument, [&] { read(folder.write(name + ".txt", "")); });
@@ -129,14 +137,16 @@ TEST_CASE("reading and writing do not depend on the locale") {
   const std::locale before = std::locale::global(std::locale(std::locale::classic(), new CommaNumbers));
   const std::string c_before = std::setlocale(LC_ALL, nullptr);
   bool found = false;
-  for (const char* name : {"de_DE.UTF-8", "tr_TR.UTF-8", "fr_FR.UTF-8"}) found = found || std::setlocale(LC_ALL, name) != nullptr;
+  for (const char* name : {"de_DE.UTF-8", "tr_TR.UTF-8", "fr_FR.UTF-8"})
+    found = found || std::setlocale(LC_ALL, name) != nullptr;
   if (!found) MESSAGE("skipped: the part with a C locale, of which none with a decimal comma is installed");
 
   const Csr csr = uniform(3, 2'000'000, 0.999, 1);
   write_smtx(folder / "wide.smtx", csr);
   const std::string written = read_bytes(folder / "wide.smtx");
   const Csr again = read(folder / "wide.smtx");
-  const Csr real = read(folder.write("a.mtx", "%%MATRIXMARKET MATRIX COORDINATE REAL GENERAL\n1 1234567 1\n1 1234567 1.5e-3\n"));
+  const Csr real =
+      read(folder.write("a.mtx", "%%MATRIXMARKET MATRIX COORDINATE REAL GENERAL\n1 1234567 1\n1 1234567 1.5e-3\n"));
   std::setlocale(LC_ALL, c_before.c_str());
   std::locale::global(before);
 

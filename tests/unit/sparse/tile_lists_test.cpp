@@ -14,8 +14,10 @@ namespace {
 
 constexpr std::uint64_t seed = 44;
 
-/// Every nonzero's place in CSR order, found through the lists: what each entry's row and column in the matrix say is checked on the way.
-std::vector<std::int64_t> places_in_csr(const sparse::Csr& csr, const TileShape& shape, const sparse::TileListForm& form) {
+/// Every nonzero's place in CSR order, found through the lists: what each entry's row and column in the matrix say is
+/// checked on the way.
+std::vector<std::int64_t> places_in_csr(const sparse::Csr& csr, const TileShape& shape,
+                                        const sparse::TileListForm& form) {
   std::vector<std::int64_t> found;
   for (std::size_t t = 0; t < form.tiles.size(); ++t) {
     const SampleTile& tile = form.tiles[t];
@@ -25,7 +27,8 @@ std::vector<std::int64_t> places_in_csr(const sparse::Csr& csr, const TileShape&
       const auto row_in_tile = static_cast<std::size_t>(place / shape.columns);
       const std::int64_t row = static_cast<std::int64_t>(tile.row_tile) * shape.rows + place / shape.columns;
       const std::int64_t column = static_cast<std::int64_t>(tile.column_tile) * shape.columns + place % shape.columns;
-      const std::int64_t at = form.row_shifts[t * static_cast<std::size_t>(shape.rows) + row_in_tile] + static_cast<std::int64_t>(i);
+      const std::int64_t at =
+          form.row_shifts[t * static_cast<std::size_t>(shape.rows) + row_in_tile] + static_cast<std::int64_t>(i);
       REQUIRE(row < csr.rows);
       CHECK(at >= csr.row_offsets[static_cast<std::size_t>(row)]);
       CHECK(at < csr.row_offsets[static_cast<std::size_t>(row) + 1]);
@@ -51,7 +54,8 @@ TEST_CASE("lists of tiles hold every nonzero once, at its place in CSR order") {
 }
 
 TEST_CASE("only tiles that hold nonzeros are listed, by rows, then by columns") {
-  const sparse::Csr csr{.rows = 100, .cols = 100, .row_offsets = std::vector<std::int64_t>(101, 0), .column_indices = {99, 0, 64}};
+  const sparse::Csr csr{
+      .rows = 100, .cols = 100, .row_offsets = std::vector<std::int64_t>(101, 0), .column_indices = {99, 0, 64}};
   sparse::Csr mask = csr;
   for (std::size_t row = 1; row <= 100; ++row) mask.row_offsets[row] = row <= 10 ? 0 : row <= 70 ? 1 : 3;
   const sparse::TileListForm form = sparse::tile_lists(mask, {.rows = 64, .columns = 32});

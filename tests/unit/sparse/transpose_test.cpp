@@ -6,7 +6,8 @@
 using namespace vostok;
 
 TEST_CASE("the transpose lists the entries of each column in the order of the rows, with where they came from") {
-  const sparse::Csr csr{.rows = 3, .cols = 4, .row_offsets = {0, 3, 3, 5}, .column_indices = {2, 0, 2, 2, 1}, .values = {1, 2, 3, 4, 5}};
+  const sparse::Csr csr{
+      .rows = 3, .cols = 4, .row_offsets = {0, 3, 3, 5}, .column_indices = {2, 0, 2, 2, 1}, .values = {1, 2, 3, 4, 5}};
   const sparse::Transposed transposed = sparse::transpose(csr);
   CHECK(transposed.csr.rows == 4);
   CHECK(transposed.csr.cols == 3);

@@ -27,7 +27,8 @@ Candidate candidate(const std::string& family, const std::string& tile, bool is_
 }
 
 /// In the fixed order: candidates 3, 1, 0, 2.
-const std::vector<Candidate> list = {candidate("b", "1"), candidate("a", "2"), candidate("b", "2"), candidate("c", "9", true)};
+const std::vector<Candidate> list = {candidate("b", "1"), candidate("a", "2"), candidate("b", "2"),
+                                     candidate("c", "9", true)};
 
 std::optional<std::size_t> chosen(const std::vector<Result>& results) { return tune::choose(list, results); }
 
@@ -51,10 +52,14 @@ TEST_CASE("the order of the results decides nothing, not even where the spread o
   }
 }
 
-TEST_CASE("a lucky screening sample does not beat a finalist") { CHECK(chosen({measured(0, 1.0, 0, 3), measured(1, 2.0, 0, 20)}) == 1); }
+TEST_CASE("a lucky screening sample does not beat a finalist") {
+  CHECK(chosen({measured(0, 1.0, 0, 3), measured(1, 2.0, 0, 20)}) == 1);
+}
 
 TEST_CASE("the fastest default is the smallest median of defaults that were measured") {
-  const auto is_default = [](const Result& result) { return list[result.candidate].is_default || result.candidate == 0; };
+  const auto is_default = [](const Result& result) {
+    return list[result.candidate].is_default || result.candidate == 0;
+  };
   Result unmeasured = measured(3, 0);
   unmeasured.median_us = std::nullopt;
   const std::vector<Result> results = {measured(1, 1), measured(0, 4), measured(3, 3), unmeasured};

@@ -51,13 +51,16 @@ struct Racing {
   tune::Settings settings;
 
   explicit Racing(int count) {
-    for (int id = 0; id < count; ++id) list.push_back({.family = "fake", .config = {{"id", std::to_string(id)}}, .is_default = id == 0});
+    for (int id = 0; id < count; ++id)
+      list.push_back({.family = "fake", .config = {{"id", std::to_string(id)}}, .is_default = id == 0});
     device.cost_us = [this](int id) {
       ++launched[id];
       return 10.0 + id;
     };
     settings.compile_threads = 1;
-    settings.publish = [this](const Candidate& candidate, const Result& result) { published[id_of(candidate)] = result; };
+    settings.publish = [this](const Candidate& candidate, const Result& result) {
+      published[id_of(candidate)] = result;
+    };
   }
   tune::Outcome run() { return tune::race(device, subject, list, settings); }
 };
@@ -72,7 +75,9 @@ tune::Earlier earlier(double median_us, int rounds = confirmed_rounds) {
 
 TEST_CASE("where every candidate's code was measured before nothing is launched, and the choice is the stored one") {
   Racing racing(30);
-  racing.settings.earlier = [](const Candidate& candidate, const Compiled&) { return earlier(id_of(candidate) == 7 ? 1.0 : 5.0); };
+  racing.settings.earlier = [](const Candidate& candidate, const Compiled&) {
+    return earlier(id_of(candidate) == 7 ? 1.0 : 5.0);
+  };
   const auto outcome = racing.run();
   CHECK(racing.launched.empty());
   CHECK(racing.published.empty());
@@ -206,11 +211,14 @@ TEST_CASE("cold launches: a flush before each replay, and no copy twice in one")
   const auto outcome = racing.run();
   CHECK(flushes > 2 * confirmed_rounds);
   CHECK(outcome.results[0].median_us.value_or(0) == doctest::Approx(10.0));
-  // Of some hundred launches that would fill a millisecond, a replay holds one for each copy. What is measured first is screened twice.
+  // Of some hundred launches that would fill a millisecond, a replay holds one for each copy. What is measured first is
+  // screened twice.
   CHECK(racing.launched[0] <= 7 * (confirmed_rounds + 3 + 2));
 }
 
-TEST_CASE("what is past the limit that a candidate need not be verified for is twice the best so far, and none for the default") {
+TEST_CASE(
+    "what is past the limit that a candidate need not be verified for is twice the best so far, and none for the "
+    "default") {
   Racing racing(3);
   std::map<int, double> limits;
   racing.settings.admit = [&](const Candidate& candidate, const Compiled&, double, double slow_us) -> tune::Admission {

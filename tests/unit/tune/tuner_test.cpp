@@ -25,9 +25,9 @@ class FakeSubject : public tune::Subject {
   tune::Compiled compile(const Candidate& candidate) override {
     const int id = std::stoi(candidate.config.at("id"));
     if (refused.count(id) > 0) fail(ErrorCode::compile_failed, "cannot compile candidate {}", id);
-    return {.code_digest = candidate.config.at("id"), .screened = spilling.count(id) > 0 ? "spills" : "", .enqueue = [this, id](Stream) {
-              device_.note(id);
-            }};
+    return {.code_digest = candidate.config.at("id"),
+            .screened = spilling.count(id) > 0 ? "spills" : "",
+            .enqueue = [this, id](Stream) { device_.note(id); }};
   }
   std::optional<std::string> verify(const tune::Compiled& compiled) override {
     verified.insert(std::stoi(compiled.code_digest));
@@ -43,7 +43,8 @@ class FakeSubject : public tune::Subject {
 std::vector<Candidate> candidates(int count, int default_id) {
   std::vector<Candidate> list;
   list.reserve(static_cast<std::size_t>(count));
-  for (int id = 0; id < count; ++id) list.push_back({.family = "fake", .config = {{"id", std::to_string(id)}}, .is_default = id == default_id});
+  for (int id = 0; id < count; ++id)
+    list.push_back({.family = "fake", .config = {{"id", std::to_string(id)}}, .is_default = id == default_id});
   return list;
 }
 
@@ -55,8 +56,9 @@ TEST_CASE("the fastest candidate wins and every candidate has a result") {
   FakeSubject subject(device);
   std::set<std::size_t> published;
   const auto list = candidates(100, 3);
-  const auto outcome = tune::race(device, subject, list,
-                                  {.publish = [&](const Candidate&, const Result& result) { CHECK(published.insert(result.candidate).second); }});
+  const auto outcome = tune::race(device, subject, list, {.publish = [&](const Candidate&, const Result& result) {
+                                    CHECK(published.insert(result.candidate).second);
+                                  }});
   CHECK(outcome.winner == 77U);
   CHECK(published.size() == 100);
   for (const Result& result : outcome.results) CHECK(result.status == "measured");
@@ -130,7 +132,9 @@ TEST_CASE("without time what is in use is measured too, and stays the choice whe
 TEST_CASE("what is measured first waits for the GPU's clock, and what was disturbed is measured again") {
   test::FakeDevice device;
   // The first ten replays are slow, ever less; later one replay of each eight is.
-  device.cost_us = [&](int id) { return device.replays < 10 ? 100.0 - 9 * device.replays : device.replays % 8 == 0 ? 50.0 : 10.0 + id; };
+  device.cost_us = [&](int id) {
+    return device.replays < 10 ? 100.0 - 9 * device.replays : device.replays % 8 == 0 ? 50.0 : 10.0 + id;
+  };
   FakeSubject subject(device);
   const auto outcome = tune::race(device, subject, candidates(20, 0), {.budget_seconds = -1});
   CHECK(outcome.results[0].median_us.value_or(-1) == doctest::Approx(10));
@@ -144,8 +148,9 @@ TEST_CASE("screening leaves a share of the budget for rounds among what it found
   FakeSubject subject(device);
   bool raced = false;
   // Three replays of each take longer than the budget; a round among the fastest takes a hundredth of it.
-  const auto outcome = tune::race(device, subject, candidates(2000, 0),
-                                  {.budget_seconds = 2, .progress = [&](const std::string& line) { raced = raced || line.starts_with("race"); }});
+  const auto outcome = tune::race(
+      device, subject, candidates(2000, 0),
+      {.budget_seconds = 2, .progress = [&](const std::string& line) { raced = raced || line.starts_with("race"); }});
   CHECK(raced);
   CHECK(outcome.results.back().status == "not_reached");
 }
@@ -157,7 +162,8 @@ TEST_CASE("a round in which the clock moved is repeated and its samples are drop
   device.cost_us = [&](int id) { return (slow ? 100.0 : 1.0) * (1 + 0.1 * id); };
   int moves = 0;
   device.on_replay = [&] {
-    // Every third replay of the rounds runs at another clock than the one before it: too many for a spread to leave out.
+    // Every third replay of the rounds runs at another clock than the one before it: too many for a spread to leave
+    // out.
     slow = device.replays >= 17 && device.replays % 3 == 2;
     if (slow) device.clocks_now->sm_mhz += 300, ++moves;
   };

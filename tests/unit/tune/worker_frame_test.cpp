@@ -62,7 +62,9 @@ std::string wire(std::uint64_t field_bytes, std::uint64_t bytes, const std::stri
   return text + rest;
 }
 
-std::string wire(const std::string& fields, const std::string& bytes) { return wire(fields.size(), bytes.size(), fields + bytes); }
+std::string wire(const std::string& fields, const std::string& bytes) {
+  return wire(fields.size(), bytes.size(), fields + bytes);
+}
 
 /// What becomes of these bytes, with nothing behind them.
 State received(const std::string& bytes, Frame& frame) {
@@ -139,7 +141,8 @@ TEST_CASE("memory is taken for bytes that arrive, not for those that a frame pro
     const std::jthread sender([&] {
       put(ends.sockets[1], wire(0, promised, ""));
       const std::string drip(1000, 'x');
-      for (std::size_t left = sent; left > 0; left -= std::min(left, drip.size())) put(ends.sockets[1], drip.substr(0, left));
+      for (std::size_t left = sent; left > 0; left -= std::min(left, drip.size()))
+        put(ends.sockets[1], drip.substr(0, left));
       shutdown(ends.sockets[1], SHUT_WR);
     });
     Frame frame;
@@ -177,7 +180,8 @@ TEST_CASE("frames with random changes are taken, refused or closed, and never al
   const std::string whole = wire("config=tile_rows%3D4 rows=2 slow_us=1.5 verb=problem", std::string(100, 'b'));
   for (int i = 0; i < 500; ++i) {
     std::string changed = whole;
-    for (std::size_t changes = 1 + below(4); changes > 0; --changes) changed[below(changed.size())] = static_cast<char>(below(256));
+    for (std::size_t changes = 1 + below(4); changes > 0; --changes)
+      changed[below(changed.size())] = static_cast<char>(below(256));
     if (below(4) == 0) changed.resize(below(changed.size()));
     Frame frame;
     const State state = received(changed, frame);

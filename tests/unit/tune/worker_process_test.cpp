@@ -31,7 +31,9 @@ fs::path script(const TemporaryFolder& folder, const std::string& name, const st
 /// Sets a variable for as long as it lives.
 class Variable {
  public:
-  Variable(const char* name, const std::string& value) : name_(name), before_(environment(name)) { setenv(name, value.c_str(), 1); }
+  Variable(const char* name, const std::string& value) : name_(name), before_(environment(name)) {
+    setenv(name, value.c_str(), 1);
+  }
   ~Variable() {
     if (before_) setenv(name_, before_->c_str(), 1);
     else unsetenv(name_);
@@ -48,7 +50,8 @@ class Variable {
 
 TEST_CASE("the tool is the one that is given, else VOSTOK_TOOL, else in PATH, else it is said what was looked for") {
   const TemporaryFolder folder;
-  const fs::path given = script(folder, "given", ""), named = script(folder, "named", ""), found = script(folder, "bin/vostok", "");
+  const fs::path given = script(folder, "given", ""), named = script(folder, "named", ""),
+                 found = script(folder, "bin/vostok", "");
   std::string why;
   const Variable path("PATH", "/nowhere:" + (folder / "bin").string());
   {
@@ -65,7 +68,8 @@ TEST_CASE("the tool is the one that is given, else VOSTOK_TOOL, else in PATH, el
   CHECK(why.find("PATH") != std::string::npos);
 }
 
-TEST_CASE("a program that has the tool's name is not the tool: it finds itself nowhere, nor a vostok in a relative folder") {
+TEST_CASE(
+    "a program that has the tool's name is not the tool: it finds itself nowhere, nor a vostok in a relative folder") {
   const TemporaryFolder folder;
   fs::create_directories(folder / "own");
   fs::create_symlink(fs::read_symlink("/proc/self/exe"), folder / "own/vostok");
@@ -135,7 +139,8 @@ TEST_CASE("an end by a fault is the code's, and one by a signal from outside, a 
     CHECK(tune::worker_end(W_EXITCODE(0, signal)).of_code);
     CHECK(tune::worker_end(W_EXITCODE(128 + signal, 0)).of_code);  // of a shell around the tool
   }
-  for (const int signal : {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ, SIGPIPE, SIGALRM, SIGUSR1, SIGSTKFLT}) {
+  for (const int signal :
+       {SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU, SIGXFSZ, SIGPIPE, SIGALRM, SIGUSR1, SIGSTKFLT}) {
     CAPTURE(signal);
     CHECK_FALSE(tune::worker_end(W_EXITCODE(0, signal)).of_code);
     CHECK_FALSE(tune::worker_end(W_EXITCODE(128 + signal, 0)).of_code);
@@ -149,7 +154,8 @@ TEST_CASE("an end by a fault is the code's, and one by a signal from outside, a 
 TEST_CASE("a worker that closes its stream and lives on is killed, and that says nothing of its code") {
   const TemporaryFolder folder;
   std::string why;
-  auto worker = WorkerProcess::start(script(folder, "lives", "exec < /dev/null > /dev/null\nwhile :; do sleep 1; done\n"), why);
+  auto worker =
+      WorkerProcess::start(script(folder, "lives", "exec < /dev/null > /dev/null\nwhile :; do sleep 1; done\n"), why);
   REQUIRE(worker);
   tune::Frame frame;
   tune::EndlessPatience patience;
@@ -208,8 +214,8 @@ TEST_CASE("a worker is told its command, and dies with its owner whatever it doe
   const fs::path note = folder / "note";
   std::string why;
   auto worker = WorkerProcess::start(script(folder, "lives",
-                                            "echo $$ $1 > " + note.string() + ".new\nmv " + note.string() + ".new " + note.string() +
-                                                "\ntrap '' TERM INT HUP\nwhile :; do :; done\n"),
+                                            "echo $$ $1 > " + note.string() + ".new\nmv " + note.string() + ".new " +
+                                                note.string() + "\ntrap '' TERM INT HUP\nwhile :; do :; done\n"),
                                      why);
   REQUIRE(worker);
   while (!fs::exists(note)) continue;

@@ -9,7 +9,8 @@ inline T atomic_update(T* address, Change&& change) {
   T old;
   __atomic_load(address, &old, __ATOMIC_RELAXED);
   T wanted = change(old);
-  while (!__atomic_compare_exchange(address, &old, &wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) wanted = change(old);
+  while (!__atomic_compare_exchange(address, &old, &wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    wanted = change(old);
   return old;
 }
 

@@ -22,5 +22,7 @@ __attribute__((visibility("default"))) unsigned long long vostok_bind(const vost
   return vostok_emulator::argument_bytes(VOSTOK_KERNEL);
 }
 __attribute__((visibility("default"))) vostok_emulator::Thread** vostok_slot() { return &vostok_emulator::current; }
-__attribute__((visibility("default"))) void vostok_kernel(const void* arguments) { vostok_emulator::call(VOSTOK_KERNEL, arguments); }
+__attribute__((visibility("default"))) void vostok_kernel(const void* arguments) {
+  vostok_emulator::call(VOSTOK_KERNEL, arguments);
+}
 }

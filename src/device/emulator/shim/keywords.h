@@ -43,4 +43,6 @@ T& dynamic_shared(const char* file = __builtin_FILE(), int line = __builtin_LINE
 
 static constexpr int warpSize = 32;
 
-inline void __trap(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { vostok_emulator::fail("__trap was reached", file, line); }
+inline void __trap(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  vostok_emulator::fail("__trap was reached", file, line);
+}

@@ -44,7 +44,8 @@ inline float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-// Never contracted into a fused multiply-add, on a GPU or here: the sum goes through a register the optimiser cannot see into.
+// Never contracted into a fused multiply-add, on a GPU or here: the sum goes through a register the optimiser cannot
+// see into.
 inline float __fmul_rn(float a, float b) {
   float product = a * b;
   __asm__("" : "+m"(product));
@@ -105,7 +106,9 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   return result;
 }
 inline int __mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
-inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32); }
+inline unsigned __umulhi(unsigned a, unsigned b) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(a) * b >> 32);
+}
 
 template <class T>
 inline T __ldg(const T* address) {

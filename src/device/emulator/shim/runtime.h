@@ -55,7 +55,8 @@ struct AsyncCopy {
   int source_bytes;
 };
 
-/// The emulator's functions, handed to a kernel when it is loaded, so that a kernel resolves nothing from the executable.
+/// The emulator's functions, handed to a kernel when it is loaded, so that a kernel resolves nothing from the
+/// executable.
 struct Runtime {
   int (*barrier)(Thread*, BarrierKind, int value, Place);
   void (*warp)(Thread*, const WarpRequest*);
@@ -67,8 +68,9 @@ struct Runtime {
 };
 
 // A kernel's library exports three functions.
-using BindFunction = unsigned long long(const Runtime*);  ///< vostok_bind: takes the table, gives the size of the kernel's parameter
-using SlotFunction = Thread**();                          ///< vostok_slot: where this OS thread's current CUDA thread is kept
-using KernelFunction = void(const void* arguments);       ///< vostok_kernel: runs the current thread
+using BindFunction =
+    unsigned long long(const Runtime*);  ///< vostok_bind: takes the table, gives the size of the kernel's parameter
+using SlotFunction = Thread**();         ///< vostok_slot: where this OS thread's current CUDA thread is kept
+using KernelFunction = void(const void* arguments);  ///< vostok_kernel: runs the current thread
 
 }  // namespace vostok_emulator

@@ -9,13 +9,16 @@ inline void __syncthreads(VOSTOK_PLACE) {
   vostok_emulator::runtime->barrier(vostok_emulator::current, vostok_emulator::BarrierKind::plain, 0, {file, line});
 }
 inline int __syncthreads_or(int predicate, VOSTOK_PLACE) {
-  return vostok_emulator::runtime->barrier(vostok_emulator::current, vostok_emulator::BarrierKind::any, predicate, {file, line});
+  return vostok_emulator::runtime->barrier(vostok_emulator::current, vostok_emulator::BarrierKind::any, predicate,
+                                           {file, line});
 }
 inline int __syncthreads_and(int predicate, VOSTOK_PLACE) {
-  return vostok_emulator::runtime->barrier(vostok_emulator::current, vostok_emulator::BarrierKind::all, predicate, {file, line});
+  return vostok_emulator::runtime->barrier(vostok_emulator::current, vostok_emulator::BarrierKind::all, predicate,
+                                           {file, line});
 }
 inline int __syncthreads_count(int predicate, VOSTOK_PLACE) {
-  return vostok_emulator::runtime->barrier(vostok_emulator::current, vostok_emulator::BarrierKind::count, predicate, {file, line});
+  return vostok_emulator::runtime->barrier(vostok_emulator::current, vostok_emulator::BarrierKind::count, predicate,
+                                           {file, line});
 }
 
 namespace vostok_emulator {
@@ -52,7 +55,8 @@ inline unsigned vote(unsigned mask, bool value, Place place) {
 
 // The source lanes of the shuffles, for segments of `width` lanes (PTX ISA, shfl.sync).
 inline unsigned source_index(unsigned lane, int source, int width) {
-  return (lane & ~static_cast<unsigned>(width - 1)) | (static_cast<unsigned>(source) & static_cast<unsigned>(width - 1));
+  return (lane & ~static_cast<unsigned>(width - 1)) |
+         (static_cast<unsigned>(source) & static_cast<unsigned>(width - 1));
 }
 inline unsigned source_up(unsigned lane, unsigned delta, int width) {
   const unsigned within = lane & static_cast<unsigned>(width - 1);
@@ -101,9 +105,15 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, VOSTOK_PLACE) {
   const WarpRequest request = {WarpKind::synchronize, mask, {file, line}, nullptr, nullptr, 0, 0};
   runtime->warp(current, &request);
 }
-inline unsigned __ballot_sync(unsigned mask, int predicate, VOSTOK_PLACE) { return vostok_emulator::vote(mask, predicate != 0, {file, line}); }
-inline int __any_sync(unsigned mask, int predicate, VOSTOK_PLACE) { return vostok_emulator::vote(mask, predicate != 0, {file, line}) != 0; }
-inline int __all_sync(unsigned mask, int predicate, VOSTOK_PLACE) { return vostok_emulator::vote(mask, predicate == 0, {file, line}) == 0; }
+inline unsigned __ballot_sync(unsigned mask, int predicate, VOSTOK_PLACE) {
+  return vostok_emulator::vote(mask, predicate != 0, {file, line});
+}
+inline int __any_sync(unsigned mask, int predicate, VOSTOK_PLACE) {
+  return vostok_emulator::vote(mask, predicate != 0, {file, line}) != 0;
+}
+inline int __all_sync(unsigned mask, int predicate, VOSTOK_PLACE) {
+  return vostok_emulator::vote(mask, predicate == 0, {file, line}) == 0;
+}
 
 /// A GPU may report any subset that holds the caller; here it is the caller alone.
 inline unsigned __activemask() { return 1u << vostok_emulator::current->lane; }

@@ -1,5 +1,5 @@
-// What the pages' programs use of CUDA's runtime, in host memory: so that they run on the emulator. Where there is a GPU
-// and a toolkit, the toolkit's own header is taken.
+// What the pages' programs use of CUDA's runtime, in host memory: so that they run on the emulator. Where there is a
+// GPU and a toolkit, the toolkit's own header is taken.
 #pragma once
 
 #include <cstdlib>

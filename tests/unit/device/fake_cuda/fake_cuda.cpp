@@ -32,12 +32,13 @@ Result release(DevicePointer pointer) {
   return Result::success;
 }
 
-/// An image reads "FAKE <symbol> <argument bytes>". No string stream: where libstdc++ is linked into each library, streams
-/// of the second one that a process opens find no locale.
+/// An image reads "FAKE <symbol> <argument bytes>". No string stream: where libstdc++ is linked into each library,
+/// streams of the second one that a process opens find no locale.
 bool parse(const void* image, CUlib_st& code) {
   std::array<char, 256> symbol = {};
   unsigned long long argument_bytes = 0;
-  if (std::sscanf(static_cast<const char*>(image), "FAKE %255s %llu", symbol.data(), &argument_bytes) != 2) return false;
+  if (std::sscanf(static_cast<const char*>(image), "FAKE %255s %llu", symbol.data(), &argument_bytes) != 2)
+    return false;
   code.image = symbol.data();
   code.function.argument_bytes = argument_bytes;
   return true;
@@ -76,11 +77,15 @@ Result cuDriverGetVersion(int* version) {
   return run({"cuDriverGetVersion"}, [&] { return *version = state().settings["version"], Result::success; });
 }
 Result cuGetErrorName(Result code, const char** text) {
-  *text = code == Result::out_of_memory ? "CUDA_ERROR_OUT_OF_MEMORY" : code == Result::invalid_image ? "CUDA_ERROR_INVALID_IMAGE" : nullptr;
+  *text = code == Result::out_of_memory   ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : code == Result::invalid_image ? "CUDA_ERROR_INVALID_IMAGE"
+                                          : nullptr;
   return *text == nullptr ? Result::invalid_value : Result::success;
 }
 Result cuGetErrorString(Result code, const char** text) {
-  *text = code == Result::out_of_memory ? "out of memory" : code == Result::invalid_image ? "device kernel image is invalid" : nullptr;
+  *text = code == Result::out_of_memory   ? "out of memory"
+          : code == Result::invalid_image ? "device kernel image is invalid"
+                                          : nullptr;
   return *text == nullptr ? Result::invalid_value : Result::success;
 }
 
@@ -91,13 +96,15 @@ Result cuDeviceGet(DeviceHandle* device, int ordinal) {
   return run({"cuDeviceGet"}, [&] { return *device = ordinal, Result::success; });
 }
 Result cuDeviceGetName(char* name, int bytes, DeviceHandle) {
-  return run({"cuDeviceGetName"}, [&] { return std::snprintf(name, static_cast<std::size_t>(bytes), "Fake GPU"), Result::success; });
+  return run({"cuDeviceGetName"},
+             [&] { return std::snprintf(name, static_cast<std::size_t>(bytes), "Fake GPU"), Result::success; });
 }
 Result cuDeviceGetUuid(Uuid* uuid, DeviceHandle) {
   return run({"cuDeviceGetUuid"}, [&] { return *uuid = some_uuid(), Result::success; });
 }
 Result cuDeviceGetPCIBusId(char* text, int bytes, DeviceHandle) {
-  return run({"cuDeviceGetPCIBusId"}, [&] { return std::snprintf(text, static_cast<std::size_t>(bytes), "0000:01:00.0"), Result::success; });
+  return run({"cuDeviceGetPCIBusId"},
+             [&] { return std::snprintf(text, static_cast<std::size_t>(bytes), "0000:01:00.0"), Result::success; });
 }
 Result cuDeviceTotalMem_v2(std::size_t* bytes, DeviceHandle) {
   return run({"cuDeviceTotalMem_v2"}, [&] { return *bytes = memory_limit, Result::success; });
@@ -123,7 +130,8 @@ Result cuDeviceGetAttribute(int* value, DeviceAttribute which, DeviceHandle) {
 }
 
 Result cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceHandle) {
-  return run({"cuDevicePrimaryCtxRetain"}, [&] { return ++state().live["context"], *context = &state().primary, Result::success; });
+  return run({"cuDevicePrimaryCtxRetain"},
+             [&] { return ++state().live["context"], *context = &state().primary, Result::success; });
 }
 Result cuDevicePrimaryCtxRelease_v2(DeviceHandle) {
   return run({"cuDevicePrimaryCtxRelease_v2"}, [] { return drop("context"); });
@@ -161,7 +169,8 @@ Result cuStreamWaitEvent(StreamHandle stream, EventHandle, unsigned) {
   return run({"cuStreamWaitEvent", true, false, &stream_of(stream)}, [] { return Result::success; });
 }
 Result cuStreamIsCapturing(StreamHandle stream, CaptureStatus* status) {
-  return run({"cuStreamIsCapturing", true, false, &stream_of(stream)}, [&] { return *status = stream_of(stream).capture, Result::success; });
+  return run({"cuStreamIsCapturing", true, false, &stream_of(stream)},
+             [&] { return *status = stream_of(stream).capture, Result::success; });
 }
 Result cuStreamBeginCapture_v2(StreamHandle stream, CaptureMode wanted) {
   return run({"cuStreamBeginCapture_v2", true, false, &stream_of(stream)}, [&] {
@@ -182,7 +191,8 @@ Result cuGraphDestroy(GraphHandle) {
   return run({"cuGraphDestroy"}, [] { return drop("graph"); });
 }
 Result cuGraphInstantiateWithFlags(GraphExecHandle* exec, GraphHandle, unsigned long long) {
-  return run({"cuGraphInstantiateWithFlags", true, true}, [&] { return *exec = make<CUgraphExec_st>("graph"), Result::success; });
+  return run({"cuGraphInstantiateWithFlags", true, true},
+             [&] { return *exec = make<CUgraphExec_st>("graph"), Result::success; });
 }
 Result cuGraphExecDestroy(GraphExecHandle) {
   return run({"cuGraphExecDestroy"}, [] { return drop("graph"); });
@@ -201,10 +211,12 @@ Result cuEventDestroy_v2(EventHandle) {
   return run({"cuEventDestroy_v2"}, [] { return drop("event"); });
 }
 Result cuEventRecord(EventHandle event, StreamHandle stream) {
-  return run({"cuEventRecord", true, false, &stream_of(stream)}, [&] { return event->pending_on = &stream_of(stream), Result::success; });
+  return run({"cuEventRecord", true, false, &stream_of(stream)},
+             [&] { return event->pending_on = &stream_of(stream), Result::success; });
 }
 Result cuEventQuery(EventHandle event) {
-  return run({"cuEventQuery", true, true}, [&] { return event->pending_on->stalled ? Result::not_ready : Result::success; });
+  return run({"cuEventQuery", true, true},
+             [&] { return event->pending_on->stalled ? Result::not_ready : Result::success; });
 }
 Result cuEventSynchronize(EventHandle event) {
   return run({"cuEventSynchronize", true, true}, [&] { return event->pending_on->stalled = false, Result::success; });
@@ -242,8 +254,9 @@ Result cuModuleLoadDataEx(ModuleHandle* module, const void* image, unsigned coun
   return run({"cuModuleLoadDataEx", true, true}, [&] { return load(module, image, options, values, count); });
 }
 Result cuModuleGetFunction(FunctionHandle* function, ModuleHandle module, const char* name) {
-  return run({"cuModuleGetFunction", true, true},
-             [&] { return *function = &module->function, module->image == name ? Result::success : Result::not_found; });
+  return run({"cuModuleGetFunction", true, true}, [&] {
+    return *function = &module->function, module->image == name ? Result::success : Result::not_found;
+  });
 }
 Result cuModuleUnload(ModuleHandle) {
   return run({"cuModuleUnload", true, true}, [] { return drop("code"); });
@@ -261,7 +274,8 @@ Result cuLaunchKernelEx(const LaunchConfig* config, FunctionHandle, void** param
   });
 }
 Result cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, FunctionHandle, int threads, std::size_t) {
-  return run({"cuOccupancyMaxActiveBlocksPerMultiprocessor", true, true}, [&] { return *blocks = 2048 / threads, Result::success; });
+  return run({"cuOccupancyMaxActiveBlocksPerMultiprocessor", true, true},
+             [&] { return *blocks = 2048 / threads, Result::success; });
 }
 
 #ifndef FAKE_CUDA_OLD
@@ -271,8 +285,9 @@ Result cuDeviceGetUuid_v2(Uuid* uuid, DeviceHandle) {
 Result cuMemPoolCreate(PoolHandle* pool, const PoolProperties* properties) {
   return run({"cuMemPoolCreate", true, true}, [&] {
     const bool known = properties->allocation == AllocationType::pinned && properties->share == ShareHandleType::none &&
-                       properties->location.type == LocationType::device && properties->location.id == current->device &&
-                       properties->security_attributes == nullptr && std::ranges::count(properties->defaults, 0) == sizeof(properties->defaults);
+                       properties->location.type == LocationType::device &&
+                       properties->location.id == current->device && properties->security_attributes == nullptr &&
+                       std::ranges::count(properties->defaults, 0) == sizeof(properties->defaults);
     if (!known) return Result::invalid_value;
     return *pool = make<CUmemPoolHandle_st>("pool"), Result::success;
   });
@@ -294,8 +309,8 @@ Result cuMemAllocFromPoolAsync(DevicePointer* pointer, std::size_t bytes, PoolHa
 Result cuMemFreeAsync(DevicePointer pointer, StreamHandle stream) {
   return run({"cuMemFreeAsync", true, false, &stream_of(stream)}, [&] { return release(pointer); });
 }
-Result cuLibraryLoadData(LibraryHandle* library, const void* image, JitOption* options, void** values, unsigned count, LibraryOption*, void**,
-                         unsigned) {
+Result cuLibraryLoadData(LibraryHandle* library, const void* image, JitOption* options, void** values, unsigned count,
+                         LibraryOption*, void**, unsigned) {
   return run({"cuLibraryLoadData", false, true}, [&] { return load(library, image, options, values, count); });
 }
 Result cuLibraryGetKernel(KernelHandle* kernel, LibraryHandle library, const char* name) {
@@ -314,17 +329,21 @@ Result cuFuncLoad(FunctionHandle) {
   return run({"cuFuncLoad", true, true}, [] { return Result::success; });
 }
 Result cuFuncGetParamInfo(FunctionHandle function, std::size_t, std::size_t* offset, std::size_t* bytes) {
-  return run({"cuFuncGetParamInfo", true}, [&] { return *offset = 0, *bytes = function->argument_bytes, Result::success; });
+  return run({"cuFuncGetParamInfo", true},
+             [&] { return *offset = 0, *bytes = function->argument_bytes, Result::success; });
 }
 /// Refuses what cuda.h says that it refuses. The map it makes is all of one byte.
-Result cuTensorMapEncodeTiled(EncodedTensorMap* map, TensorDataType type, unsigned rank, void* address, const std::uint64_t* sizes,
-                              const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps, TensorInterleave interleave,
-                              TensorSwizzle swizzle, TensorL2Promotion promotion, TensorFill fill) {
+Result cuTensorMapEncodeTiled(EncodedTensorMap* map, TensorDataType type, unsigned rank, void* address,
+                              const std::uint64_t* sizes, const std::uint64_t* strides, const std::uint32_t* box,
+                              const std::uint32_t* steps, TensorInterleave interleave, TensorSwizzle swizzle,
+                              TensorL2Promotion promotion, TensorFill fill) {
   return run({"cuTensorMapEncodeTiled", true}, [&] {
-    if (rank != 3 || reinterpret_cast<std::uintptr_t>(map) % 64 != 0 || reinterpret_cast<std::uintptr_t>(address) % 16 != 0)
+    if (rank != 3 || reinterpret_cast<std::uintptr_t>(map) % 64 != 0 ||
+        reinterpret_cast<std::uintptr_t>(address) % 16 != 0)
       return Result::invalid_value;
     for (int i = 0; i < 3; ++i)
-      if (sizes[i] == 0 || sizes[i] > std::uint64_t{1} << 32 || box[i] == 0 || box[i] > 256) return Result::invalid_value;
+      if (sizes[i] == 0 || sizes[i] > std::uint64_t{1} << 32 || box[i] == 0 || box[i] > 256)
+        return Result::invalid_value;
     for (int i = 0; i < 2; ++i)
       if (strides[i] % 16 != 0 || strides[i] >= std::uint64_t{1} << 40) return Result::invalid_value;
     if (box[0] * 2 > 128) return Result::invalid_value;  // the lines of the swizzle

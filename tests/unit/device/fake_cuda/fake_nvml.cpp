@@ -18,7 +18,8 @@ unsigned nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** device) {
   return std::strcmp(bus_id, "0000:01:00.0") == 0 ? 0 : 6;
 }
 unsigned nvmlDeviceGetClockInfo(void*, unsigned type, unsigned* mhz) {
-  return static_cast<unsigned>(run({"nvmlDeviceGetClockInfo"}, [&] { return *mhz = type == 1 ? 1755 : 3201, Result::success; }));
+  return static_cast<unsigned>(
+      run({"nvmlDeviceGetClockInfo"}, [&] { return *mhz = type == 1 ? 1755 : 3201, Result::success; }));
 }
 
 }  // extern "C"

@@ -11,7 +11,8 @@ struct NvrtcControls {
   void (*refuse_option)(const char* option);  ///< as an NVRTC that does not know it
   /// Compiles after `after` that work end like this, with this log.
   void (*end_compiles)(int after, device::cuda::NvrtcResult result, const char* log);
-  void (*give_output)(const char* text);  ///< what every compile makes, instead of its options: "FAKE lowered 64" is what the fake driver loads
+  void (*give_output)(const char* text);  ///< what every compile makes, instead of its options: "FAKE lowered 64" is
+                                          ///< what the fake driver loads
 };
 using GetNvrtcControls = const NvrtcControls* (*)();
 

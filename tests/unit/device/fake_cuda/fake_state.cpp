@@ -36,7 +36,8 @@ void reset() {
   fake.global_capture = false;
   fake.last_launch = {};
   fake.last_tensor_map = {};
-  fake.settings = {{"devices", 1}, {"capability_major", 9}, {"capability_minor", 0}, {"pools", 1}, {"version", 13000}, {"uuid_first_byte", 0xab}};
+  fake.settings = {{"devices", 1}, {"capability_major", 9}, {"capability_minor", 0},
+                   {"pools", 1},   {"version", 13000},      {"uuid_first_byte", 0xab}};
   current = nullptr;
   mode = CaptureMode::global;
 }
@@ -48,7 +49,8 @@ void each_blocking_stream(const Action& action) {
   for (auto& [name, stream] : state().user_streams) action(stream);
 }
 
-/// Whether a call may not use the legacy stream, because a blocking stream is captured. Every call but the question ends that capture.
+/// Whether a call may not use the legacy stream, because a blocking stream is captured. Every call but the question
+/// ends that capture.
 bool is_barred(const Call& call) {
   if (call.stream != &state().legacy) return false;
   bool barred = false;
@@ -99,13 +101,18 @@ extern "C" const vostok::fake::Controls* fake_cuda_controls() {
 
   static const vostok::fake::Controls controls{
       .reset = reset,
-      .fail = [](const char* name, int after, int times,
-                 unsigned code) { state().failures[name] = {.after = after, .times = times, .code = static_cast<Result>(code)}; },
+      .fail =
+          [](const char* name, int after, int times, unsigned code) {
+            state().failures[name] = {.after = after, .times = times, .code = static_cast<Result>(code)};
+          },
       .calls = [](const char* name) { return state().calls[name]; },
       .log = [] { return state().log.c_str(); },
       .live = [](const char* what) { return state().live[what]; },
       .set = [](const char* setting, int value) { state().settings[setting] = value; },
-      .user_stream = [](const char* name) { return &state().user_streams.try_emplace(name, CUstream_st{.name = name}).first->second; },
+      .user_stream =
+          [](const char* name) {
+            return &state().user_streams.try_emplace(name, CUstream_st{.name = name}).first->second;
+          },
       .stall = [](StreamHandle stream, bool stalled) { stream_of(stream).stalled = stalled; },
       .capture = [](StreamHandle stream, CaptureStatus status) { stream_of(stream).capture = status; },
       .global_capture = [](bool active) { state().global_capture = active; },

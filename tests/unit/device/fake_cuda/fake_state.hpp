@@ -58,7 +58,8 @@ struct State {
   CUstream_st legacy{.name = "legacy"};
   CUstream_st per_thread{.name = "per thread"};
   std::map<std::string, CUstream_st> user_streams;
-  std::vector<std::shared_ptr<void>> handles;  // owned here until the reset, so that a leak of the library is only a count
+  std::vector<std::shared_ptr<void>>
+      handles;  // owned here until the reset, so that a leak of the library is only a count
   std::set<void*> memory;
   std::uint64_t kept_by_pool = 0;
   bool global_capture = false;
