@@ -122,7 +122,7 @@ __device__ inline void store_doubtful(const SampledOutput<F, F::config.stream_ou
     const bool exists = entry < walk.end;
     const unsigned place = exists ? place_of(entry) : 0;
     const unsigned at = entry + static_cast<unsigned>(info.row_shifts[place / columns]);
-    float found = sums[sum_place<F>(place)];
+    float found = exists ? sums[sum_place<F>(place)] : 0.0F;  // other warps' sums may be changing
     const bool fails = exists && !certificate.holds(found, place);
     if (exists && !fails && !certificate.surely_holds(found)) {
       if constexpr (sample_scales_rows(F::config.mode, F::traits.element))

@@ -141,29 +141,21 @@ class SplitScales {
   /// Of element j of a piece of own line i.
   __device__ float of(int i, int j) const { return scaled ? scales_[Share::row_major ? j : i] : 1.0F; }
 
-  /// Marks the inverses of columns that may lose something, zeros aside. Elements that would lose nothing although they
-  /// are small count as well.
+  /// Marks the inverses of columns that may lose something. Elements that would lose nothing although they are small
+  /// count as well, zeros aside.
   static __device__ void mark(const SplitElements<F>& elements, unsigned shared_inverses) {
-    unsigned inverses[columns];
-    float bounds[columns];  // of elements that are small
-    __syncwarp();           // other lanes have stored the inverses
+    __syncwarp();  // other lanes have stored the inverses
 #pragma unroll
     for (int i = 0; i < columns; ++i) {
-      inverses[i] = load_word(place(shared_inverses, i));
-      bounds[i] = packed_least_kept(F::config.mode) * __builtin_bit_cast(float, inverses[i]);
-    }
-    bool any = false;
-    visit(elements, [&](int column, float value) { any = any || (value != 0 && fabsf(value) < bounds[column]); });
-    if (!__any_sync(0xffffffffU, any)) return;
-#pragma unroll
-    for (int i = 0; i < columns; ++i) {
+      const unsigned inverse = load_word(place(shared_inverses, i));
+      const float scale = 1.0F / __builtin_bit_cast(float, inverse);  // a power of two
       unsigned lossy = 0;
       visit(elements, [&](int column, float value) {
-        if (column == i) lossy += value != 0 && fabsf(value) < bounds[i] ? 1 : 0;
+        if (column == i) lossy += may_lose<F::config.mode>(value * scale) ? 1 : 0;
       });
       lossy = Share::row_major ? warp_sum<8>(lossy) : warp_sum<1, 4>(lossy);
       const bool speaks = Share::row_major ? threadIdx.x % 32 < 8 : threadIdx.x % 8 == 0;
-      if (speaks && lossy > 0) store_word(place(shared_inverses, i), marked_scale_bits(inverses[i], lossy));
+      if (speaks && lossy > 0) store_word(place(shared_inverses, i), marked_scale_bits(inverse, lossy));
     }
   }
 
