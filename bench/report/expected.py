@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .markup import count, missing, paragraph, section, table
 from .problems import kind, newest, pairs
-from .results import ResultFile
+from .results import ResultFile, ablates
 
 
 def _piece(name: str) -> str:
@@ -45,10 +45,7 @@ def _measured(operation: str, prefix: str) -> Present:
 def _ablated(operation: str, begin: str = "") -> Present:
     """Of an operation, over matrices whose names begin so."""
     return lambda results: any(
-        result.benchmark == "ablation"
-        and result.problem.get("operation", "spmm") == operation
-        and any(row["file"].startswith(begin) for row in result.rows)
-        for result in results
+        ablates(result, operation) and any(row["file"].startswith(begin) for row in result.rows) for result in results
     )
 
 

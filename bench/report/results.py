@@ -195,3 +195,14 @@ def read_folder(folder: Path) -> list[ResultFile]:
     if not paths:
         raise ReportError(f"cannot read {folder}: it has no *.json file")
     return [read(path) for path in paths]
+
+
+def ablates(result: ResultFile, operation: str) -> bool:
+    """Whether it switches off techniques of an operation's family. A run over families of all kinds tells what
+    certificates cost, and belongs to no table of the paper."""
+    problem = result.problem
+    return (
+        result.benchmark == "ablation"
+        and problem.get("operation", "spmm") == operation
+        and problem.get("family", operation) != ""
+    )

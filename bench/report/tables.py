@@ -34,7 +34,7 @@ from .problems import (
     pairs,
 )
 from .ratios import geomean, summarize
-from .results import ResultFile, Row
+from .results import ResultFile, Row, ablates
 from .shared import RNN, Record, Shared
 from .shared import number as read_number
 from .svg import Chart, Point, Rule, Series, draw
@@ -161,7 +161,7 @@ def _slowdowns(results: Sequence[ResultFile], operation: str) -> dict[str, dict[
     """By technique and column: a run's time without it over its time with it, of each problem's newest run."""
     newest_rows: dict[tuple[str, float], Row] = {}
     for result in sorted(results, key=lambda result: result.date):
-        if result.benchmark == "ablation" and result.problem.get("operation", "spmm") == operation:
+        if ablates(result, operation):
             newest_rows |= {(row["file"], row["n"]): row for row in result.rows if "without" in row}
     found: dict[str, dict[str, list[float]]] = {}
     for (matrix, n), row in newest_rows.items():
@@ -188,9 +188,7 @@ def _ablation(results: Sequence[ResultFile], operation: str) -> str:
     used = [
         result.conditions
         for result in results
-        if result.benchmark == "ablation"
-        and result.problem.get("operation", "spmm") == operation
-        and any(model_and_batch(row["file"], row["n"]) for row in result.rows)
+        if ablates(result, operation) and any(model_and_batch(row["file"], row["n"]) for row in result.rows)
     ]
     heads = (
         f"{operation.replace('spmm', 'SpMM').replace('sddmm', 'SDDMM')}, without",

@@ -111,6 +111,14 @@ def test_row_swizzle_is_shown_against_row_lengths(tmp_path):
     assert "Table II, techniques of SpMM. Made by" in page  # which is over the collection
 
 
+def test_what_certificates_cost_is_no_technique_of_the_paper(tmp_path):
+    techniques = [{"technique": "trust in sums", "slowdown": 1.5, "median_us": 15}]
+    rows = [{"file": "transformer/a.smtx", "n": 256, "whole": measured(10), "without": techniques}]
+    for family, shown in (("row_tile", True), ("", False)):
+        write(tmp_path / "results", "ablation", result(rows, benchmark="ablation", family=family))
+        assert ("trust in sums" in page_of(tmp_path, tmp_path / "results")) == shown
+
+
 @pytest.mark.parametrize("broken", [{"vostok": {"median_us": "fast"}}, ["vostok"], {"vostok": None}])
 def test_sides_that_are_none_are_an_error_that_names_the_row(tmp_path, broken):
     rows = [{"mask": "paper", "sides": broken}]
