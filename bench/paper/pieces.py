@@ -100,7 +100,7 @@ MORE = (
         "the sparse Transformer with fewer elements, and with a window and global tokens",
         "transformer.py",
         *("--mask", "random-98", "random-99", "random-99.5", "window", "--batch", "1"),
-        seconds=200,
+        seconds=125,
     ),
     _model(
         "transformer_batch",
@@ -116,7 +116,13 @@ MORE = (
         *("--train", "--mask", "paper", "--batch", "1", "--numbers", "fp32", "f16"),
         seconds=60,
     ),
-    _model("mobilenet_batches", "sparse MobileNetV1, 8 and 64 images", "mobilenet.py", "--batch", "8", "64", seconds=240),
+    _model(
+        "mobilenet_batches",
+        "sparse MobileNetV1, 8 and 64 images",
+        "mobilenet.py",
+        *("--batch", "8", "64"),
+        seconds=240,
+    ),
     _model(
         "recurrent_gru",
         "the GRU",
