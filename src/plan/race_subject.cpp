@@ -25,11 +25,11 @@ std::int64_t least_moved_bytes(const tune::Case& operands) {
 RaceSubject::RaceSubject(Session& session, const Task& task, std::int64_t workspace_bytes)
     : session_(session), task_(task), case_(task.make_case()), workspace_(session.device(), workspace_bytes) {
   case_->set_workspace(workspace_.data());
-  lanes_.push_back({.topology = task.topology});
-  if (task.query->policy == Policy::cold) add_lanes();
+  copies_.push_back({.topology = task.topology});
+  if (task.query->policy == Policy::cold) add_copies();
 }
 
-void RaceSubject::add_lanes() {
+void RaceSubject::add_copies() {
   constexpr std::int64_t most = 50;  // launches of one timed sequence
   constexpr std::int64_t on_the_emulator = 2;
   const DeviceInfo& device = session_.device().info();
@@ -37,33 +37,33 @@ void RaceSubject::add_lanes() {
       device.gpu ? tune::copies_past(tune::cold_bytes(device), least_moved_bytes(*case_)) : on_the_emulator;
   const sparse::Csr csr = task_.topology ? task_.topology.state()->host_copy() : sparse::Csr{};
   try {
-    while (std::ssize(lanes_) < std::min(enough, most)) add_lane(csr.view());
+    while (std::ssize(copies_) < std::min(enough, most)) add_copy(csr.view());
   } catch (const Error& error) {
     if (error.code() != ErrorCode::out_of_memory) throw;
-    lanes_.erase(lanes_.begin() + 1, lanes_.end());
+    copies_.erase(copies_.begin() + 1, copies_.end());
   }
-  if (std::ssize(lanes_) < enough) flush_ = tune::record_flush(session_.device());
+  if (std::ssize(copies_) < enough) flush_ = tune::record_flush(session_.device());
 }
 
-void RaceSubject::add_lane(const CsrView& csr) {
-  Lane lane;
+void RaceSubject::add_copy(const CsrView& csr) {
+  Copy copy;
   if (task_.topology)
-    lane.topology = Topology(std::make_shared<TopologyState>(task_.topology.state()->session(), csr, nullptr));
-  lane.operands.emplace(session_.device(), *case_);
-  lanes_.push_back(std::move(lane));
+    copy.topology = Topology(std::make_shared<TopologyState>(task_.topology.state()->session(), csr, nullptr));
+  copy.operands.emplace(session_.device(), *case_);
+  copies_.push_back(std::move(copy));
 }
 
-std::function<void(Stream)> RaceSubject::enqueue_on(Lane& lane, const ops::Family& family, const FieldMap& config,
+std::function<void(Stream)> RaceSubject::enqueue_on(Copy& copy, const ops::Family& family, const FieldMap& config,
                                                     const std::vector<std::shared_ptr<const ReadyKernel>>& kernels) {
   const ops::Query& query = *task_.query;
   ops::TopologyPointers pointers;
-  if (lane.topology) pointers = lane.topology.state()->pointers(family.needs(query, config));
+  if (copy.topology) pointers = copy.topology.state()->pointers(family.needs(query, config));
   auto launches = std::make_shared<std::vector<ops::Launch>>(family.launches(query, config, pointers));
   for (std::size_t i = 0; i < kernels.size(); ++i) (*launches)[i].set_kernel(kernels[i]->kernel);
   const PackedValues packed =
-      task_.packing ? packed_values(*task_.packing, lane, family.packed_format(query, config)) : PackedValues();
+      task_.packing ? packed_values(*task_.packing, copy, family.packed_format(query, config)) : PackedValues();
   const auto words = (case_->argument_bytes() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
-  const tune::OperandCopy* const moved = lane.operands ? &*lane.operands : nullptr;
+  const tune::OperandCopy* const moved = copy.operands ? &*copy.operands : nullptr;
   return [this, launches, packed, moved, call = std::vector<std::max_align_t>(words)](Stream stream) mutable {
     if (packed) case_->set_packed(packed);
     std::memcpy(call.data(), case_->launch_arguments(), case_->argument_bytes());
@@ -86,17 +86,17 @@ tune::Compiled RaceSubject::compile(const tune::Candidate& candidate) {
   }
   if (!compiled.screened.empty()) return compiled;
   std::vector<std::function<void(Stream)>> calls;
-  calls.reserve(lanes_.size());
-  for (Lane& lane : lanes_) calls.push_back(enqueue_on(lane, family, candidate.config, kernels));
+  calls.reserve(copies_.size());
+  for (Copy& copy : copies_) calls.push_back(enqueue_on(copy, family, candidate.config, kernels));
   compiled.enqueue = calls.front();
-  if (flush_ || lanes_.size() > 1) compiled.timed = tune::in_turn(std::move(calls));
+  if (flush_ || copies_.size() > 1) compiled.timed = tune::in_turn(std::move(calls));
   return compiled;
 }
 
-PackedValues RaceSubject::packed_values(const TaskPacking& packing, Lane& lane, const std::string& format) {
+PackedValues RaceSubject::packed_values(const TaskPacking& packing, Copy& copy, const std::string& format) {
   const std::lock_guard lock(mutex_);
-  PackedValues& packed = lane.packed[format];
-  if (!packed) packed = packing.pack(lane.topology, format, case_->values());
+  PackedValues& packed = copy.packed[format];
+  if (!packed) packed = packing.pack(copy.topology, format, case_->values());
   return packed;
 }
 

@@ -23,21 +23,21 @@ class RaceSubject : public tune::Subject {
   RaceSubject(Session& session, const Task& task, std::int64_t workspace_bytes);
   tune::Compiled compile(const tune::Candidate& candidate) override;
   std::optional<std::string> verify(const tune::Compiled& compiled) override;
-  tune::Rotation rotation() override { return {.copies = static_cast<int>(lanes_.size()), .flush = flush_}; }
+  tune::Rotation rotation() override { return {.copies = static_cast<int>(copies_.size()), .flush = flush_}; }
 
  private:
   /// One set of operands; the first is the case's own.
-  struct Lane {
+  struct Copy {
     Topology topology = {};
     std::optional<tune::OperandCopy> operands = {};
     std::map<std::string, PackedValues> packed =
         {};  ///< the case's values by format: packed once, kept until the race ends
   };
 
-  void add_lanes();
-  void add_lane(const CsrView& csr);
-  PackedValues packed_values(const TaskPacking& packing, Lane& lane, const std::string& format);
-  std::function<void(Stream)> enqueue_on(Lane& lane, const ops::Family& family, const FieldMap& config,
+  void add_copies();
+  void add_copy(const CsrView& csr);
+  PackedValues packed_values(const TaskPacking& packing, Copy& copy, const std::string& format);
+  std::function<void(Stream)> enqueue_on(Copy& copy, const ops::Family& family, const FieldMap& config,
                                          const std::vector<std::shared_ptr<const ReadyKernel>>& kernels);
   std::string screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels,
                      const std::vector<ops::Launch>& launches) const;
@@ -47,8 +47,8 @@ class RaceSubject : public tune::Subject {
   std::unique_ptr<tune::Case> case_;
   device::Buffer workspace_;
   std::mutex mutex_;  ///< guards the packed values: several threads compile candidates ahead
-  std::vector<Lane> lanes_;
-  std::shared_ptr<device::TimedSequence> flush_;  ///< absent if the policy is warm, or there are enough lanes
+  std::vector<Copy> copies_;
+  std::shared_ptr<device::TimedSequence> flush_;  ///< absent if the policy is warm, or there are enough copies
 };
 
 }  // namespace vostok::plan
