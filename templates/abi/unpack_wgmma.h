@@ -154,7 +154,6 @@ constexpr int tile_columns(const UnpackWgmmaConfig& config) { return config.tile
 /// 16-bit terms that a value is split into.
 constexpr int terms(const UnpackWgmmaConfig& config) { return packed_pair_words(config.mode); }
 
-/// Whether strips hold two of every four columns, and leave nonzeros over.
 /// Whether sums are certified against what splitting B loses (spmm/column_losses.h).
 constexpr bool certifies_splits(const UnpackWgmmaConfig& config) {
   return config.certify && packed_scales_rows(config.mode);
@@ -163,6 +162,8 @@ constexpr bool certifies_splits(const UnpackWgmmaConfig& config) {
 constexpr StripsKind strips_kind(const UnpackWgmmaTraits&, const UnpackWgmmaConfig& config) {
   return {config.mode, config.grain, false, certifies_splits(config)};
 }
+
+/// Whether strips hold two of every four columns, and leave nonzeros over.
 constexpr bool takes_fours(const UnpackWgmmaConfig& config) { return config.grain == PackedGrain::four; }
 /// Registers of a strip's fragments.
 constexpr int fragment_registers(const UnpackWgmmaConfig& config) {
