@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-for folder in ("bench", "cache", "src", "tests"):
+for folder in ("bench", "cache", "src", "templates", "tests"):
     PAGES += sorted((ROOT / folder).glob("**/README.md"))
 BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAMS = [
