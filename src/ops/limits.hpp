@@ -63,11 +63,4 @@ inline constexpr double cached_softmax_bytes = 5e7;
 inline constexpr std::int64_t usual_l2_bytes = 32 << 20;
 inline constexpr std::int64_t usual_l2_bytes_of_sm_90 = 50 << 20;
 
-/// The length of an output that L2 does not keep: more than a quarter of it. `otherwise`: its bytes if no device tells.
-inline std::int64_t kept_elements(const device::Device* device, int element_bytes,
-                                  std::int64_t otherwise = usual_l2_bytes) {
-  const bool known = device != nullptr && device->info().l2_bytes > 0;
-  return (known ? device->info().l2_bytes : otherwise) / 4 / element_bytes;
-}
-
 }  // namespace vostok::ops

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "ops/config_list.hpp"
-#include "ops/limits.hpp"
 #include "ops/sddmm/row_strips.hpp"
+#include "ops/streamed_output.hpp"
 
 namespace vostok::ops::row_strips {
 
@@ -39,15 +39,10 @@ std::int64_t widest_vector(const SddmmQuery& query, const RowStripsTraits& t) {
   return widest;
 }
 
-/// Whether to stream nonzeros past L2, which does not keep them anyway.
-bool streams_output(const SddmmQuery& query, const RowStripsTraits& t) {
-  return query.statistics.nonzeros > kept_elements(query.device, size_of(t.output)) / query.problem.batch;
-}
-
 /// The fields that all configs of this query share.
 RowStripsConfig common(const SddmmQuery& query) {
   const RowStripsTraits t = traits(query);
-  return {.dense_vector = static_cast<int>(widest_vector(query, t)), .stream_output = streams_output(query, t)};
+  return {.dense_vector = static_cast<int>(widest_vector(query, t)), .stream_output = streams_output(query)};
 }
 
 RowStripsConfig with_shape(RowStripsConfig config, int lanes, int entries, int step_vectors, const Blocks& block) {

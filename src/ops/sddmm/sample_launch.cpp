@@ -117,12 +117,6 @@ bool serves(const SddmmQuery& query, PackedMode mode) {
   return std::find(served.begin(), served.end(), mode) != served.end();
 }
 
-bool streams_output(const SddmmQuery& query) {
-  return query.statistics.nonzeros >
-         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element))) /
-             query.problem.batch;
-}
-
 std::optional<std::string> declines(const SddmmQuery& query) {
   constexpr std::int64_t most_accurate_n = 65536;
   const Sddmm& problem = query.problem;

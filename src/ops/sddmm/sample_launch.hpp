@@ -56,9 +56,6 @@ inline bool certifies(const SddmmQuery& query) {
 inline constexpr const char* lacks_certify_reason =
     "an infinite element is multiplied by the terms of the other: nonfinite = sparse takes certify";
 
-/// Whether to stream nonzeros past L2, which does not keep them anyway.
-bool streams_output(const SddmmQuery& query);
-
 /// Why such families cannot serve the query at all.
 std::optional<std::string> declines(const SddmmQuery& query);
 

@@ -2,14 +2,13 @@
 // there are few tiles. If n is short, tiles of A stay in registers or shared memory and a block computes several tiles.
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sample_ranking.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
+#include "ops/streamed_output.hpp"
 
 namespace vostok::ops::tensor_sample {
 
@@ -57,7 +56,7 @@ TensorSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape&
                                .warp_columns = shape.warp_columns,
                                .promotion_steps = promotion.steps,
                                .low_first = promotion.low_first,
-                               .stream_output = sampled::streams_output(query),
+                               .stream_output = streams_output(query),
                                .certify = sampled::certifies(query)};
   config.list_room =
       sampled::list_room(query, tile_shape(config), std::min(4096, tile_rows(config) * tile_columns(config)));

@@ -8,6 +8,7 @@
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sample_ranking.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
+#include "ops/streamed_output.hpp"
 
 namespace vostok::ops::wgmma_sample {
 
@@ -69,7 +70,7 @@ std::vector<WgmmaSampleConfig> variants(const SddmmQuery& query, const WgmmaSamp
   std::vector<WgmmaSampleConfig> list;
   // Rows of tiles end inside the sectors that stores fill, and the next tile's stores should still find them in L2.
   // So streaming comes second.
-  const bool may_stream = promotion_steps(query) == 0 && sampled::streams_output(query);
+  const bool may_stream = promotion_steps(query) == 0 && streams_output(query);
   const auto add = [&](WgmmaSampleConfig config) {
     for (const bool stream : {false, true})
       for (const bool turns : {true, false}) {

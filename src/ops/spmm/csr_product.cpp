@@ -8,7 +8,6 @@
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
-#include "ops/limits.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/pack_values.hpp"
 
@@ -236,11 +235,6 @@ int widest_sparse_vector(const SpmmQuery& query, const CsrProductTraits& t, cons
 
 int rounded_columns(const SpmmQuery& query, int most) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(query.n.most, 1, most))));
-}
-
-bool streams_output(const SpmmQuery& query) {
-  return query.statistics.rows * query.n.most >
-         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
 }
 
 }  // namespace vostok::ops::csr_product

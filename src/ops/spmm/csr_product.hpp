@@ -92,7 +92,4 @@ int widest_sparse_vector(const SpmmQuery& query, const CsrProductTraits& traits,
 /// n rounded up to a power of two, at most `most`.
 int rounded_columns(const SpmmQuery& query, int most);
 
-/// Whether to stream the output past L2, which does not keep it anyway.
-bool streams_output(const SpmmQuery& query);
-
 }  // namespace vostok::ops::csr_product

@@ -9,6 +9,7 @@
 #include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/nonzero_split.hpp"
+#include "ops/streamed_output.hpp"
 
 namespace vostok::ops::nonzero_split {
 
@@ -58,7 +59,7 @@ NonzeroSplitConfig common(const SpmmQuery& query, const Preparation& preparation
   return {.sparse_vector = csr_product::widest_sparse_vector(query, t, preparation),
           .dense_vector = csr_product::widest_dense_vector(query, t, preparation),
           .column_edge = ColumnEdge::clamped,
-          .stream_output = csr_product::streams_output(query),
+          .stream_output = streams_output(query),
           .prepare_dense = preparation.prepare_dense,
           .pack_values = preparation.pack_values};
 }

@@ -10,6 +10,7 @@
 #include "ops/limits.hpp"
 #include "ops/spmm/csr_product.hpp"
 #include "ops/spmm/row_tile.hpp"
+#include "ops/streamed_output.hpp"
 
 namespace vostok::ops::row_tile {
 
@@ -84,7 +85,7 @@ RowTileConfig common(const SpmmQuery& query, const Preparation& preparation) {
           .row_swizzle = true,
           .prescale_indices = true,
           .column_edge = ColumnEdge::clamped,
-          .stream_output = csr_product::streams_output(query),
+          .stream_output = streams_output(query),
           .prepare_dense = preparation.prepare_dense,
           .pack_values = preparation.pack_values};
 }

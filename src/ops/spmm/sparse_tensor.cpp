@@ -7,7 +7,6 @@
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
 #include "ops/grid.hpp"
-#include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/output_traits.hpp"
@@ -102,11 +101,6 @@ std::optional<std::string> declines(const SpmmQuery& query) {
   if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())
     return "row and column numbers have 32 bits";
   return sparse_strips_declined(s);
-}
-
-bool streams_output(const SpmmQuery& query) {
-  return query.statistics.rows * query.n.most >
-         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
 }
 
 double expected_passes(const SpmmQuery& query, int rows) {

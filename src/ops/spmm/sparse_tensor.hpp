@@ -59,9 +59,6 @@ TopologyNeeds needs(const SpmmQuery& query);
 /// Why no instruction serves the query; nothing if one may.
 std::optional<std::string> declines(const SpmmQuery& query);
 
-/// Whether to stream C past L2, which does not keep it anyway.
-bool streams_output(const SpmmQuery& query);
-
 /// Passes of a step of 32 k for `rows` rows multiplied together, and bytes of a strip, for random nonzeros.
 double expected_passes(const SpmmQuery& query, int rows);
 double expected_strip_bytes(const SpmmQuery& query);

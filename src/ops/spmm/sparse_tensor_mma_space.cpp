@@ -7,6 +7,7 @@
 #include "ops/config_list.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/sparse_tensor_mma.hpp"
+#include "ops/streamed_output.hpp"
 
 namespace vostok::ops::sparse_tensor_mma {
 
@@ -68,7 +69,7 @@ SparseTensorMmaConfig config_of(const SpmmQuery& query, const Shape& shape, int 
                                   .warp_columns = shape.warp_columns,
                                   .stages = stages,
                                   .strip_passes = strip_passes,
-                                  .stream_output = sparse_tensor::streams_output(query),
+                                  .stream_output = streams_output(query),
                                   .certify = certifies(query)};
   config.min_blocks = std::clamp(resident_blocks(query, config), 1, most_blocks);
   const int split = filling_split(query, config);

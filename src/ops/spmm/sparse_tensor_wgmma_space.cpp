@@ -8,6 +8,7 @@
 #include "ops/machine.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
+#include "ops/streamed_output.hpp"
 
 namespace vostok::ops::sparse_tensor_wgmma {
 
@@ -55,7 +56,7 @@ SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, in
                                     .k_split = slicing.k_split,
                                     .producer_warps = tensor_copies && shape.warpgroups == 1 ? 1 : 4,
                                     .min_blocks = shape.min_blocks,
-                                    .stream_output = sparse_tensor::streams_output(query),
+                                    .stream_output = streams_output(query),
                                     .tensor_copies = tensor_copies,
                                     .cluster_sums = slicing.cluster_sums,
                                     .certify = certifies(query)};

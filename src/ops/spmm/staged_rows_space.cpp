@@ -11,6 +11,7 @@
 #include "ops/limits.hpp"
 #include "ops/machine.hpp"
 #include "ops/spmm/staged_rows.hpp"
+#include "ops/streamed_output.hpp"
 
 namespace vostok::ops::staged_rows {
 
@@ -107,7 +108,7 @@ StagedRowsConfig chosen(const SpmmQuery& query, const Preparation& preparation, 
                              .k_split = choice.k_split,
                              .prepare_dense = preparation.prepare_dense,
                              .pack_values = preparation.pack_values,
-                             .stream_output = csr_product::streams_output(query)};
+                             .stream_output = streams_output(query)};
   fit_columns(query, config, choice.shape);
   config.rows_per_lane = std::min(choice.rows.rows_per_lane, config.threads_per_row);
   config.tile_nonzeros = std::max(4, choice.steps.entries_per_lane * config.threads_per_row);

@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <span>
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
@@ -15,6 +14,7 @@
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "ops/spmm/unpack_sum.hpp"
+#include "ops/streamed_output.hpp"
 
 namespace vostok::ops::unpack_mma {
 
@@ -60,12 +60,6 @@ PackedMode first_mode(const SpmmQuery& query) {
 std::vector<PackedMode> modes(const SpmmQuery& query) {
   if (first_mode(query) == PackedMode::bf16x3) return {PackedMode::bf16x3, PackedMode::f16x3};
   return {first_mode(query)};
-}
-
-/// Whether to stream C past L2, which does not keep it anyway.
-bool streams_output(const SpmmQuery& query) {
-  return query.statistics.rows * query.n.most >
-         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)));
 }
 
 /// Ways of bringing B's elements to the tensor cores.

@@ -1,7 +1,6 @@
 // The space of unpack_wgmma as tables, and the default: the cost model's best config that the rules admit.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <span>
 
 #include "base/checked.hpp"
@@ -12,6 +11,7 @@
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
+#include "ops/streamed_output.hpp"
 
 namespace vostok::ops::unpack_wgmma {
 
@@ -87,13 +87,6 @@ std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
   return {packed_most_pairs(), usual};
 }
 
-/// Whether to stream C past L2, which does not keep it anyway.
-bool streams_output(const SpmmQuery& query) {
-  return query.statistics.rows * query.n.most >
-         kept_elements(query.device, size_of(query.problem.output.value_or(query.problem.element)),
-                       usual_l2_bytes_of_sm_90);
-}
-
 /// k blocks between promotions. With column scales two keep the error bound of math = accurate and more do not; bf16
 /// terms gain up to four; plain 16-bit sums rounded to 16 bits hide what tensor cores truncate.
 int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
@@ -121,7 +114,7 @@ int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
   if (!splits_dense(config)) config.producer_warps = consumer_warps(config) > 4 || copies_by_threads(config) ? 4 : 1;
   config.promotion_blocks = promotion_blocks(query, config);
-  config.stream_output = streams_output(query);
+  config.stream_output = streams_output(query, usual_l2_bytes_of_sm_90);
   config.certify = certifies(query);
   config.stream_strips = reads_strips_once(query, strip_kind(config), config.tile_columns);
   config.stages = stages_that_fit(query, config);
