@@ -164,17 +164,9 @@ OperandBinding::OperandBinding(const SpmmQuery& query, const Preparation& prepar
       row_offsets_(topology.row_offsets),
       value_positions_(topology.value_positions),
       preparation_(preparation),
-      m_(query.statistics.rows),
-      k_(query.statistics.cols),
+      operands_(DenseOperands::of(query)),
       nonzeros_(query.statistics.nonzeros),
-      batch_(query.problem.batch),
-      dense_leading_(query.problem.dense_leading),
-      dense_stride_(query.problem.dense_stride),
-      output_leading_(query.problem.output_leading),
-      output_stride_(query.problem.output_stride),
       value_stride_(query.value_stride()),
-      dense_layout_(query.problem.dense_layout),
-      output_layout_(query.problem.output_layout),
       element_(query.problem.element) {
   const PreparedOperands prepared = prepared_operands(query, preparation);
   if (preparation.pack_values && value_stride_ != 0) value_stride_ = prepared.value_stride;
@@ -182,13 +174,14 @@ OperandBinding::OperandBinding(const SpmmQuery& query, const Preparation& prepar
 }
 
 StoredMatrix OperandBinding::dense(std::int64_t n) const {
-  if (preparation_.prepare_dense) return stored_matrix(Layout::row_major, k_, n, aligned_length(n, element_), 0);
-  return stored_matrix(dense_layout_, k_, n, dense_leading_, dense_stride_);
+  if (preparation_.prepare_dense)
+    return stored_matrix(Layout::row_major, operands_.k, n, aligned_length(n, element_), 0);
+  return operands_.dense(n);
 }
 
 CsrProductArgs OperandBinding::operator()(const SpmmArguments& call, std::int64_t slow_tiles) const {
   const StoredMatrix b = dense(call.n);
-  const StoredMatrix c = stored_matrix(output_layout_, m_, call.n, output_leading_, output_stride_);
+  const StoredMatrix c = operands_.output(call.n);
   return {.values = preparation_.pack_values ? call.workspace : call.values,
           .column_indices = column_indices_,
           .row_offsets = row_offsets_,
@@ -205,8 +198,8 @@ CsrProductArgs OperandBinding::operator()(const SpmmArguments& call, std::int64_
           .dense_stride = b.stride,
           .output_stride = c.stride,
           .nonzeros = static_cast<unsigned long long>(nonzeros_),
-          .m = static_cast<unsigned>(m_),
-          .batch = static_cast<unsigned>(batch_),
+          .m = static_cast<unsigned>(operands_.m),
+          .batch = static_cast<unsigned>(operands_.batch),
           .slow_tiles = static_cast<unsigned>(slow_tiles),
           .scale = call.scale};
 }

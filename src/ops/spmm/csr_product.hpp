@@ -9,6 +9,7 @@
 
 #include <abi/csr_product.h>
 
+#include "ops/spmm/dense_operands.hpp"
 #include "ops/spmm/problem.hpp"
 
 namespace vostok::ops::csr_product {
@@ -56,8 +57,8 @@ class OperandBinding {
   /// `slow_tiles`: tiles of one product in the direction that varies slowly.
   CsrProductArgs operator()(const SpmmArguments& call, std::int64_t slow_tiles) const;
 
-  std::int64_t m() const { return m_; }
-  std::int64_t batch() const { return batch_; }
+  std::int64_t m() const { return operands_.m; }
+  std::int64_t batch() const { return operands_.batch; }
 
  private:
   StoredMatrix dense(std::int64_t n) const;
@@ -66,18 +67,10 @@ class OperandBinding {
   const void* row_offsets_;
   const std::int32_t* value_positions_;
   Preparation preparation_;
-  std::int64_t m_;
-  std::int64_t k_;
+  DenseOperands operands_;
   std::int64_t nonzeros_;
-  std::int64_t batch_;
-  std::int64_t dense_leading_;  ///< as the problem declares: 0 if packed
-  std::int64_t dense_stride_;
-  std::int64_t output_leading_;
-  std::int64_t output_stride_;
   std::int64_t value_stride_;  ///< 0 if the batch shares values
   std::int64_t prepared_dense_bytes_;
-  Layout dense_layout_;
-  Layout output_layout_;
   Dtype element_;
 };
 

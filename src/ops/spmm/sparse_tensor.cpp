@@ -41,46 +41,37 @@ SumsAgain sums_again(const SpmmQuery& query, bool certify, const TopologyPointer
 }
 
 device::Dim3 Binding::operator()(const SpmmArguments& call, SparseTensorArgs& args) const {
-  const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
-  const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
-  const std::int64_t row_tiles = ceil_div(m, product.tile_rows);
+  const StoredMatrix b = operands.dense(call.n);
+  const StoredMatrix c = operands.output(call.n);
+  const std::int64_t row_tiles = ceil_div(operands.m, product.tile_rows);
   const std::int64_t column_tiles = ceil_div(call.n, product.tile_columns);
   args = {.strips = packed.strips(call),
           .dense = call.dense,
-          .whole_dense = whole_dense(dense_layout, b, call.dense),
+          .whole_dense = whole_dense(operands.dense_layout, b, call.dense),
           .output = call.output,
           .residual = call.residual,
           .bias = call.bias,
           .device_scale = call.device_scale,
-          .partial = partial_sums(product, m, call),
-          .m = m,
+          .partial = partial_sums(product, operands.m, call),
+          .m = operands.m,
           .n = call.n,
-          .k = k,
+          .k = operands.k,
           .dense_leading = b.leading,
           .dense_stride = b.stride,
           .output_leading = c.leading,
           .output_stride = c.stride,
-          .batch = static_cast<unsigned>(batch),
+          .batch = static_cast<unsigned>(operands.batch),
           .row_tiles = static_cast<unsigned>(row_tiles),
           .column_tiles = static_cast<unsigned>(column_tiles),
           .slice_blocks = static_cast<unsigned>(slice_blocks),
           .scale = call.scale};
-  return grid_of(row_tiles * column_tiles, product.k_split * batch);
+  return grid_of(row_tiles * column_tiles, product.k_split * operands.batch);
 }
 
 Binding binding(const SpmmQuery& query, const SlicedProduct& product, const TopologyPointers& topology) {
-  const Spmm& problem = query.problem;
   return {.packed = sparse_operand(query, topology),
           .product = product,
-          .m = query.statistics.rows,
-          .k = query.statistics.cols,
-          .batch = problem.batch,
-          .dense_layout = problem.dense_layout,
-          .output_layout = problem.output_layout,
-          .dense_leading = problem.dense_leading,
-          .dense_stride = problem.dense_stride,
-          .output_leading = problem.output_leading,
-          .output_stride = problem.output_stride,
+          .operands = DenseOperands::of(query),
           .slice_blocks = slice_blocks(query, product.k_split)};
 }
 

@@ -8,6 +8,7 @@
 
 #include <abi/sparse_tensor.h>
 
+#include "ops/spmm/dense_operands.hpp"
 #include "ops/spmm/problem.hpp"
 #include "ops/spmm/sparse_operand.hpp"
 #include "ops/spmm/unpack_sum.hpp"
@@ -35,15 +36,7 @@ std::int64_t slice_blocks(const SpmmQuery& query, int k_split);
 struct Binding {
   PackedOperand packed;
   SlicedProduct product;
-  std::int64_t m;
-  std::int64_t k;
-  std::int64_t batch;
-  Layout dense_layout;
-  Layout output_layout;
-  std::int64_t dense_leading;  ///< as the problem declares: 0 if packed
-  std::int64_t dense_stride;
-  std::int64_t output_leading;
-  std::int64_t output_stride;
+  DenseOperands operands;
   std::int64_t slice_blocks;
 
   device::Dim3 operator()(const SpmmArguments& call, SparseTensorArgs& args) const;

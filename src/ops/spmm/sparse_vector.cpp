@@ -7,6 +7,7 @@
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
 #include "ops/grid.hpp"
+#include "ops/spmm/dense_operands.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/topology/pack_runs.hpp"
@@ -40,22 +41,14 @@ int flat_alignment(const SpmmQuery& query) {
 /// Fills the kernel's arguments from a call's.
 struct Binding {
   PackedRuns runs;
-  std::int64_t m;
-  std::int64_t k;
-  std::int64_t batch;
-  Layout dense_layout;
-  Layout output_layout;
-  std::int64_t dense_leading;  ///< these are the problem's: 0 where packed
-  std::int64_t dense_stride;
-  std::int64_t output_leading;
-  std::int64_t output_stride;
+  DenseOperands operands;
   std::int64_t value_stride;  ///< bytes
   int tile_rows;
   bool in_workspace;
 
   device::Dim3 operator()(const SpmmArguments& call, SparseVectorArgs& args) const {
-    const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
-    const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
+    const StoredMatrix b = operands.dense(call.n);
+    const StoredMatrix c = operands.output(call.n);
     args = {.runs = runs,
             .values = static_cast<const unsigned char*>(in_workspace ? call.workspace : call.packed.memory()),
             .dense = call.dense,
@@ -63,18 +56,18 @@ struct Binding {
             .residual = call.residual,
             .bias = call.bias,
             .device_scale = call.device_scale,
-            .m = m,
+            .m = operands.m,
             .n = call.n,
-            .k = k,
+            .k = operands.k,
             .dense_leading = b.leading,
             .output_leading = c.leading,
             .value_stride = value_stride,
             .dense_stride = b.stride,
             .output_stride = c.stride,
-            .batch = static_cast<unsigned>(batch),
+            .batch = static_cast<unsigned>(operands.batch),
             .scale = call.scale,
             .packs = in_workspace};
-    return grid_of(ceil_div(m, tile_rows), batch);
+    return grid_of(ceil_div(operands.m, tile_rows), operands.batch);
   }
 };
 
@@ -89,15 +82,7 @@ Launch multiply_launch(const SpmmQuery& query, const SparseVectorConfig& config,
       .grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(t, config)};
   const Binding binding = {
       .runs = topology.runs,
-      .m = query.statistics.rows,
-      .k = query.statistics.cols,
-      .batch = problem.batch,
-      .dense_layout = problem.dense_layout,
-      .output_layout = problem.output_layout,
-      .dense_leading = problem.dense_leading,
-      .dense_stride = problem.dense_stride,
-      .output_leading = problem.output_leading,
-      .output_stride = problem.output_stride,
+      .operands = DenseOperands::of(query),
       .value_stride = packed_sets(query) > 1 ? run_value_bytes(topology.runs.groups, problem.element) : 0,
       .tile_rows = config.tile_rows,
       .in_workspace = packs_in_workspace(query)};

@@ -6,6 +6,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
+#include "ops/spmm/dense_operands.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/output_traits.hpp"
 #include "ops/spmm/packed_operand.hpp"
@@ -62,67 +63,50 @@ WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackMmaConfig& 
 struct Binding {
   PackedOperand packed;
   SlicedProduct slices;
-  std::int64_t m;
-  std::int64_t k;
-  std::int64_t batch;
-  Layout dense_layout;
-  Layout output_layout;
-  std::int64_t dense_leading;  ///< these are the problem's: 0 where packed
-  std::int64_t dense_stride;
-  std::int64_t output_leading;
-  std::int64_t output_stride;
+  DenseOperands operands;
   std::int64_t slice_blocks;
   std::int64_t tiles_offset_bytes;
   std::int64_t scales_offset_bytes;
   std::int64_t tile_bytes;  ///< of one tile of a prepared B; 0: B is read in place
 
   device::Dim3 operator()(const SpmmArguments& call, UnpackMmaArgs& args) const {
-    const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
-    const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
-    const std::int64_t row_tiles = ceil_div(m, slices.tile_rows);
+    const StoredMatrix b = operands.dense(call.n);
+    const StoredMatrix c = operands.output(call.n);
+    const std::int64_t row_tiles = ceil_div(operands.m, slices.tile_rows);
     const std::int64_t column_tiles = ceil_div(call.n, slices.tile_columns);
     const bool prepared = tile_bytes > 0;
     const std::int64_t prepared_tiles = ceil_div(call.n, prepared_columns);
     args = {.strips = packed.strips(call),
             .dense = prepared ? workspace_at(call.workspace, tiles_offset_bytes) : call.dense,
-            .whole_dense = whole_dense(dense_layout, b, call.dense),
+            .whole_dense = whole_dense(operands.dense_layout, b, call.dense),
             .column_scales = static_cast<const float*>(workspace_at(call.workspace, scales_offset_bytes)),
             .output = call.output,
             .residual = call.residual,
             .bias = call.bias,
             .device_scale = call.device_scale,
-            .partial = slices.k_split > 1 ? partial_sums(slices, m, call) : PartialSums{},
-            .m = m,
-            .k = k,
+            .partial = slices.k_split > 1 ? partial_sums(slices, operands.m, call) : PartialSums{},
+            .m = operands.m,
+            .k = operands.k,
             .n = call.n,
             .dense_leading = b.leading,
             .output_leading = c.leading,
-            .dense_stride = prepared ? prepared_tiles * packed_k_blocks(k) * tile_bytes : b.stride,
+            .dense_stride = prepared ? prepared_tiles * packed_k_blocks(operands.k) * tile_bytes : b.stride,
             .output_stride = c.stride,
             .column_scale_stride = prepared_tiles * prepared_columns,
-            .batch = static_cast<unsigned>(batch),
+            .batch = static_cast<unsigned>(operands.batch),
             .row_tiles = static_cast<unsigned>(row_tiles),
             .column_tiles = static_cast<unsigned>(column_tiles),
             .slice_blocks = static_cast<unsigned>(slice_blocks),
             .scale = call.scale};
-    return grid_of(row_tiles * column_tiles, slices.k_split * batch);
+    return grid_of(row_tiles * column_tiles, slices.k_split * operands.batch);
   }
 };
 
 Binding binding_of(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
-  const Spmm& problem = query.problem;
   const WorkspaceLayout workspace = workspace_layout(query, config);
   return {.packed = packed_operand(query, strip_kind(config), topology, 0),
           .slices = sliced(config, workspace.partial_offset_bytes),
-          .m = query.statistics.rows,
-          .k = query.statistics.cols,
-          .batch = problem.batch,
-          .dense_layout = problem.dense_layout,
-          .output_layout = problem.output_layout,
-          .dense_leading = problem.dense_leading,
-          .dense_stride = problem.dense_stride,
-          .output_leading = problem.output_leading,
-          .output_stride = problem.output_stride,
+          .operands = DenseOperands::of(query),
           .slice_blocks = slice_blocks(query, config),
           .tiles_offset_bytes = workspace.tiles_offset_bytes,
           .scales_offset_bytes = workspace.scales_offset_bytes,

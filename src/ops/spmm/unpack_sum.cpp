@@ -9,6 +9,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
+#include "ops/spmm/dense_operands.hpp"
 #include "ops/spmm/output_traits.hpp"
 
 namespace vostok::ops {
@@ -21,34 +22,26 @@ static_assert(codegen::lists_every_field<UnpackSumConfig>(), "fields(UnpackSumCo
 struct SumBinding {
   SlicedProduct product;
   SumsAgain again;
-  std::int64_t m;
-  std::int64_t k;
-  std::int64_t batch;
-  Layout dense_layout;
-  std::int64_t dense_leading;  ///< these are the problem's: 0 where packed
-  std::int64_t dense_stride;
-  Layout output_layout;
-  std::int64_t output_leading;
-  std::int64_t output_stride;
+  DenseOperands operands;
   int warps;
 
   device::Dim3 operator()(const SpmmArguments& call, UnpackSumArgs& args) const {
-    const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
-    const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
-    args = {.partial = partial_sums(product, m, call),
+    const StoredMatrix c = operands.output(call.n);
+    const StoredMatrix b = operands.dense(call.n);
+    args = {.partial = partial_sums(product, operands.m, call),
             .strips = again.certify ? again.packed.strips(call) : PackedStrips{},
-            .whole_dense = whole_dense(dense_layout, b, call.dense),
+            .whole_dense = whole_dense(operands.dense_layout, b, call.dense),
             .output = call.output,
             .residual = call.residual,
             .bias = call.bias,
             .device_scale = call.device_scale,
-            .m = m,
+            .m = operands.m,
             .n = call.n,
             .output_leading = c.leading,
             .output_stride = c.stride,
-            .batch = static_cast<unsigned>(batch),
+            .batch = static_cast<unsigned>(operands.batch),
             .scale = call.scale};
-    return grid_of(ceil_div(ceil_div(m, packed_strip_rows()) * ceil_div(call.n, 8), warps), batch);
+    return grid_of(ceil_div(ceil_div(operands.m, packed_strip_rows()) * ceil_div(call.n, 8), warps), operands.batch);
   }
 };
 
@@ -100,18 +93,8 @@ Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product, c
       .expression = codegen::name_expression("unpack_sum", "UnpackSumTraits", traits, "UnpackSumConfig", config)};
   const device::LaunchShape shape = {
       .grid = {}, .block = {32U * static_cast<unsigned>(config.warps)}, .shared_bytes = 0};
-  const SumBinding binding = {.product = product,
-                              .again = again,
-                              .m = query.statistics.rows,
-                              .k = query.statistics.cols,
-                              .batch = problem.batch,
-                              .dense_layout = problem.dense_layout,
-                              .dense_leading = problem.dense_leading,
-                              .dense_stride = problem.dense_stride,
-                              .output_layout = problem.output_layout,
-                              .output_leading = problem.output_leading,
-                              .output_stride = problem.output_stride,
-                              .warps = config.warps};
+  const SumBinding binding = {
+      .product = product, .again = again, .operands = DenseOperands::of(query), .warps = config.warps};
   const std::int64_t strips = ceil_div(query.statistics.rows, packed_strip_rows()) * ceil_div(query.n.most, 8);
   return Launch::of<SpmmArguments, UnpackSumArgs>(std::move(request), shape, binding)
       .spread(query.device, ceil_div(strips, config.warps) * problem.batch);

@@ -8,6 +8,7 @@
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/dense_map.hpp"
+#include "ops/spmm/dense_operands.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/output_traits.hpp"
 #include "ops/spmm/packed_operand.hpp"
@@ -26,46 +27,38 @@ struct Binding {
   PackedOperand packed;
   SplitDense split;
   SlicedProduct product;
-  std::int64_t m;
-  std::int64_t k;
-  std::int64_t batch;
-  Layout dense_layout;
-  Layout output_layout;
-  std::int64_t dense_leading;  ///< these are the problem's: 0 where packed
-  std::int64_t dense_stride;
-  std::int64_t output_leading;
-  std::int64_t output_stride;
+  DenseOperands operands;
   std::int64_t slice_blocks;
   bool prepares;
 
   device::Dim3 operator()(const SpmmArguments& call, UnpackWgmmaArgs& args) const {
-    const StoredMatrix b = stored_matrix(dense_layout, k, call.n, dense_leading, dense_stride);
-    const StoredMatrix c = stored_matrix(output_layout, m, call.n, output_leading, output_stride);
-    const std::int64_t row_tiles = ceil_div(m, product.tile_rows);
+    const StoredMatrix b = operands.dense(call.n);
+    const StoredMatrix c = operands.output(call.n);
+    const std::int64_t row_tiles = ceil_div(operands.m, product.tile_rows);
     const std::int64_t column_tiles = ceil_div(call.n, product.tile_columns);
     args = {.strips = packed.strips(call),
             .dense = prepares ? workspace_at(call.workspace, split.tiles_offset_bytes) : call.dense,
-            .whole_dense = whole_dense(dense_layout, b, call.dense),
+            .whole_dense = whole_dense(operands.dense_layout, b, call.dense),
             .column_scales = static_cast<const float*>(workspace_at(call.workspace, split.scales_offset_bytes)),
             .output = call.output,
             .residual = call.residual,
             .bias = call.bias,
             .device_scale = call.device_scale,
-            .partial = partial_sums(product, m, call),
-            .m = m,
+            .partial = partial_sums(product, operands.m, call),
+            .m = operands.m,
             .n = call.n,
-            .k = k,
+            .k = operands.k,
             .dense_leading = b.leading,
             .dense_stride = b.stride,
             .output_leading = c.leading,
             .output_stride = c.stride,
-            .batch = static_cast<unsigned>(batch),
+            .batch = static_cast<unsigned>(operands.batch),
             .row_tiles = static_cast<unsigned>(row_tiles),
             .column_tiles = static_cast<unsigned>(column_tiles),
             .prepared_tiles = static_cast<unsigned>(ceil_div(call.n, split.tile_columns)),
             .slice_blocks = static_cast<unsigned>(slice_blocks),
             .scale = call.scale};
-    return grid_of(row_tiles * column_tiles, product.k_split * batch);
+    return grid_of(row_tiles * column_tiles, product.k_split * operands.batch);
   }
 };
 
@@ -91,15 +84,7 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
   const Binding binding = {.packed = packed_operand(query, strip_kind(config), topology, 0),
                            .split = workspace.dense,
                            .product = workspace.product,
-                           .m = query.statistics.rows,
-                           .k = query.statistics.cols,
-                           .batch = problem.batch,
-                           .dense_layout = problem.dense_layout,
-                           .output_layout = problem.output_layout,
-                           .dense_leading = problem.dense_leading,
-                           .dense_stride = problem.dense_stride,
-                           .output_leading = problem.output_leading,
-                           .output_stride = problem.output_stride,
+                           .operands = DenseOperands::of(query),
                            .slice_blocks = slice_blocks(query, config),
                            .prepares = config.prepare_dense};
   const DenseBoxes boxes = {
