@@ -1,7 +1,6 @@
 #include "sparse/packed_strips.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,6 @@
 // What sums of unpack_wgmma keep, on every GPU of sm_90: long ones, of one sign, and of magnitudes far apart.
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cmath>
 
 #include "device/uneven_mask.hpp"

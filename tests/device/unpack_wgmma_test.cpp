@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <cmath>
 
 #include "device/uneven_mask.hpp"
 #include "device/unpack_wgmma_checks.hpp"

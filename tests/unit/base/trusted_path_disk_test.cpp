@@ -15,14 +15,14 @@
 #include "base/temporary_folder.hpp"
 #include "base/text.hpp"
 #include "base/trusted_path.hpp"
+#include "contains.hpp"
 #include "unit/second_user.hpp"
 
 using namespace vostok;
+using test::contains;
 namespace fs = std::filesystem;
 
 namespace {
-
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Of users, of whom the second user is all there is, and of mounts. A process that has changed its user may not say
 /// who is mapped until it may be looked into again.
@@ -46,12 +46,12 @@ TEST_CASE("on a disk a path is trusted by who owns it and who can write it") {
   fs::create_symlink("mine", folder / "link");
   CHECK(trusted_path(folder / "link/file").resolved == file);
   REQUIRE(chmod((folder / "mine").c_str(), 0757) == 0);
-  CHECK(mentions(trusted_path(folder / "link/file").doubt, "others can write"));
+  CHECK(contains(trusted_path(folder / "link/file").doubt, "others can write"));
   REQUIRE(chmod((folder / "mine").c_str(), 01777) == 0);
-  CHECK(mentions(trusted_path(folder / "link/file").doubt, "(mode 1777)"));
+  CHECK(contains(trusted_path(folder / "link/file").doubt, "(mode 1777)"));
   REQUIRE(chmod((folder / "mine").c_str(), 0755) == 0);
   REQUIRE(chmod((folder / "mine/file").c_str(), 0646) == 0);
-  CHECK(mentions(trusted_path(file).doubt, "(mode 646)"));
+  CHECK(contains(trusted_path(file).doubt, "(mode 646)"));
   SUBCASE("a relative path begins in the current folder") {
     REQUIRE(chmod((folder / "mine/file").c_str(), 0644) == 0);
     const fs::path before = fs::current_path();
@@ -74,7 +74,7 @@ TEST_CASE("on a disk an access list that lets a second user write is noticed") {
     MESSAGE("skipped: no access list can be set here: ", std::strerror(errno));
     return;
   }
-  CHECK(mentions(trusted_path(folder / "file").doubt, "others can write"));
+  CHECK(contains(trusted_path(folder / "file").doubt, "others can write"));
 }
 
 TEST_CASE("on a disk another user's files, links and folders are not trusted, and root's are") {
@@ -97,9 +97,9 @@ TEST_CASE("on a disk another user's files, links and folders are not trusted, an
             return std::string("made");
           }) == "made");
   CHECK(doubt_of_second(roots) == "");
-  CHECK(mentions(doubt_of_second(folder / "theirs/file"), "belongs to user 4712, not to 4711"));
-  CHECK(mentions(doubt_of_second(folder / "to-roots"), "to-roots belongs to user 4712"));
-  CHECK(mentions(trusted_path(folder / "theirs/file").doubt, "belongs to user 4712, not to 0"));
+  CHECK(contains(doubt_of_second(folder / "theirs/file"), "belongs to user 4712, not to 4711"));
+  CHECK(contains(doubt_of_second(folder / "to-roots"), "to-roots belongs to user 4712"));
+  CHECK(contains(trusted_path(folder / "theirs/file").doubt, "belongs to user 4712, not to 0"));
   // A virtual environment that a team can write: the group of its owner only counts as the owner's where the system's
   // lists say so.
   REQUIRE(test::as_user(test::second_user, [&] {
@@ -109,7 +109,7 @@ TEST_CASE("on a disk another user's files, links and folders are not trusted, an
           }) == "made");
   CHECK(doubt_of_second(folder / "environment/file") == "");
   REQUIRE(chmod((folder / "environment").c_str(), 0775) == 0);
-  CHECK(mentions(doubt_of_second(folder / "environment/file"), "others can write"));
+  CHECK(contains(doubt_of_second(folder / "environment/file"), "others can write"));
   REQUIRE(chown((folder / "environment").c_str(), test::second_user, 0) == 0);
   CHECK(doubt_of_second(folder / "environment/file") == "");
 }

@@ -10,11 +10,13 @@
 #include "cache/prune.hpp"
 #include "cache/summary.hpp"
 #include "cache/tuning_content.hpp"
+#include "contains.hpp"
 #include "unit/cache/crafted.hpp"
 
 using namespace vostok;
 using namespace vostok::cache;
 using namespace vostok::cache::testing;
+using test::contains;
 
 namespace {
 
@@ -33,8 +35,6 @@ std::string what_of(const std::function<void()>& call) {
   }
   return "";
 }
-
-bool names(const std::string& sentence, const std::string& part) { return sentence.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -66,10 +66,10 @@ TEST_CASE(
       CHECK(*opening.warnings <= 1);
     }
     CHECK_FALSE(faults_of(file, {}).empty());
-    CHECK(names(what_of([&] { prune(file, {.older_than_seconds = 0}, 2000000000); }), file.string()));
+    CHECK(contains(what_of([&] { prune(file, {.older_than_seconds = 0}, 2000000000); }), file.string()));
     CHECK(contents(file) == before);
     const std::string said = what_of([&] { summarise(file); });
-    if (!said.empty()) CHECK(names(said, file.string()));
+    if (!said.empty()) CHECK(contains(said, file.string()));
     if (!is_code) {
       what_of([&] { read_content(file); });
       what_of([&] { dump(file); });
@@ -92,10 +92,10 @@ TEST_CASE("a scan without end ends with an error that names the file and how lon
   make_endless(tuning, "winner");
   const std::string said = what_of([&] { summarise(tuning); });
   INFO(said);
-  CHECK(names(said, tuning.string()));
-  CHECK(names(said, "there is no end to what it holds"));
-  CHECK(names(said, " s "));
-  CHECK(names(what_of([&] { read_content(tuning); }), tuning.string()));
+  CHECK(contains(said, tuning.string()));
+  CHECK(contains(said, "there is no end to what it holds"));
+  CHECK(contains(said, " s "));
+  CHECK(contains(what_of([&] { read_content(tuning); }), tuning.string()));
   Opening opening(in_folder(folder / "c"));
   CHECK(opening.tuning().find(sample_problem(), sample_device()).empty());
   CHECK(entries_like(folder / "c", "tuning.db.damaged-") == 1);
@@ -110,7 +110,7 @@ TEST_CASE("a statement past its time ends with an error that names the file and 
   connection.limit_statements(std::chrono::milliseconds(1));
   const std::string said = what_of([&] { connection.number(endless); });
   INFO(said);
-  CHECK(names(said, "a database in memory: one statement took over 0."));
+  CHECK(contains(said, "a database in memory: one statement took over 0."));
   connection.limit_statements(std::chrono::seconds(60));
   CHECK(connection.number("SELECT 7") == 7);
 }
@@ -122,8 +122,8 @@ TEST_CASE("a text longer than any that is stored is not read: it is damage, and 
   const std::string too_long(3 << 20, 'x');
   SUBCASE("in a file") {
     craft(tuning, "UPDATE winner SET family = hex(zeroblob(1600000))");
-    CHECK(names(what_of([&] { read_content(tuning); }), tuning.string() + ": string or blob too big"));
-    CHECK(names(what_of([&] { dump(tuning); }), tuning.string()));
+    CHECK(contains(what_of([&] { read_content(tuning); }), tuning.string() + ": string or blob too big"));
+    CHECK(contains(what_of([&] { dump(tuning); }), tuning.string()));
     auto options = in_folder(folder / "own");
     options.shipped = folder / "c";
     Opening opening(options);

@@ -9,12 +9,14 @@
 #include "base/trusted_path.hpp"
 #include "cache/location.hpp"
 #include "cache/signature.hpp"
+#include "contains.hpp"
 #include "unit/cache/fixture.hpp"
 #include "unit/second_user.hpp"
 
 using namespace vostok;
 using namespace vostok::cache;
 using namespace vostok::cache::testing;
+using test::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -55,8 +57,6 @@ std::string served_to_second(CacheOptions options) {
   return test::as_user(test::second_user, [&] { return served(options); });
 }
 
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 /// A folder that everybody reads, in it a sticky one that everybody writes.
 struct Scratch : TemporaryFolder {
   Scratch() {
@@ -94,19 +94,19 @@ TEST_CASE("another user's shipped folder beside a program in a sticky folder is 
     fill(share / "vostok");
     give(share / "vostok", test::third_user);
     give(share, test::third_user);
-    CHECK(mentions(shipped_for_second(program), "share belongs to user 4712, not to 4711"));
+    CHECK(contains(shipped_for_second(program), "share belongs to user 4712, not to 4711"));
   }
   SUBCASE("a folder of root's below another's") {
     fs::create_directories(share / "vostok");
     give(share, test::third_user);
     REQUIRE(chown((share / "vostok").c_str(), 0, 0) == 0);
-    CHECK(mentions(shipped_for_second(program), "share belongs to user 4712"));
+    CHECK(contains(shipped_for_second(program), "share belongs to user 4712"));
   }
   SUBCASE("a link to a trusted folder") {
     fs::create_directories(scratch / "trusted" / fs::path("vostok"));
     fs::create_symlink(scratch / "trusted", share);
     REQUIRE(lchown(share.c_str(), test::third_user, 0) == 0);
-    CHECK(mentions(shipped_for_second(program), "share belongs to user 4712"));
+    CHECK(contains(shipped_for_second(program), "share belongs to user 4712"));
   }
   SUBCASE("a library of the second user makes its owner no more than the second user") {
     fs::create_directories(share / "vostok");
@@ -114,7 +114,7 @@ TEST_CASE("another user's shipped folder beside a program in a sticky folder is 
     give(share, test::second_user);
     CHECK(shipped_for_second(program) == "trusted");
     fs::permissions(share / "vostok", fs::perms(01777));
-    CHECK(mentions(shipped_for_second(program), "others can write"));
+    CHECK(contains(shipped_for_second(program), "others can write"));
   }
 }
 
@@ -132,11 +132,11 @@ TEST_CASE("what a third user installed is used by whoever runs its library, wher
   CHECK(shipped_for_second(prefix / "lib" / "library.so") == "trusted");
   SUBCASE("not where others can write the library") {
     fs::permissions(prefix / "lib" / "library.so", fs::perms(0666));
-    CHECK(mentions(shipped_for_second(prefix / "lib" / "library.so"), "belongs to user 4712"));
+    CHECK(contains(shipped_for_second(prefix / "lib" / "library.so"), "belongs to user 4712"));
   }
   SUBCASE("not what a fourth user put there") {
     REQUIRE(chown((prefix / "share" / "vostok").c_str(), 4713, 0) == 0);
-    CHECK(mentions(shipped_for_second(prefix / "lib" / "library.so"), "vostok belongs to user 4713"));
+    CHECK(contains(shipped_for_second(prefix / "lib" / "library.so"), "vostok belongs to user 4713"));
   }
 }
 
@@ -171,9 +171,9 @@ TEST_CASE("a program without options runs the kernels of its own installation an
   SUBCASE("root's program below a sticky folder, and a third user's share beside it") {
     install();
     const std::string said = ran();
-    CHECK(mentions(said, "no tile, no kernel, 1 warnings"));
-    CHECK(mentions(said, "share/vostok is not used"));
-    CHECK(mentions(said, "belongs to user 4712, not to 4711"));
+    CHECK(contains(said, "no tile, no kernel, 1 warnings"));
+    CHECK(contains(said, "share/vostok is not used"));
+    CHECK(contains(said, "belongs to user 4712, not to 4711"));
   }
   SUBCASE("a third user's whole installation") {
     prefix = scratch.path() / "prefix";
@@ -181,9 +181,9 @@ TEST_CASE("a program without options runs the kernels of its own installation an
     give(prefix / "bin", test::third_user);
     fs::permissions(prefix / "bin" / "program", fs::perms(0755));
     give(prefix, test::third_user);
-    CHECK(mentions(ran(), "tile 8, kernel, 0 warnings"));
+    CHECK(contains(ran(), "tile 8, kernel, 0 warnings"));
     REQUIRE(chown((prefix / "share" / "vostok" / "code.db").c_str(), 4713, 0) == 0);
-    CHECK(mentions(ran(), "tile 8, no kernel, 1 warnings"));
+    CHECK(contains(ran(), "tile 8, no kernel, 1 warnings"));
   }
 }
 
@@ -209,17 +209,17 @@ TEST_CASE("a cache that root made is read by another user and not written") {
   CHECK(contents(folder / "code.db") == before);
   SUBCASE("a third user's is ignored") {
     give(folder, test::third_user);
-    CHECK(mentions(served_to_second(options), "no tile, no kernel, 1 warnings"));
-    CHECK(mentions(served_to_second(options), "cache belongs to user 4712, not to 4711"));
+    CHECK(contains(served_to_second(options), "no tile, no kernel, 1 warnings"));
+    CHECK(contains(served_to_second(options), "cache belongs to user 4712, not to 4711"));
   }
   SUBCASE("a file that a third user put there is not") {
     REQUIRE(chown((folder / "code.db").c_str(), test::third_user, 0) == 0);
-    CHECK(mentions(served_to_second(options), "tile 8, no kernel, 2 warnings"));
+    CHECK(contains(served_to_second(options), "tile 8, no kernel, 2 warnings"));
   }
   SUBCASE("as a layer it needs no warning") {
     auto layer = in_folder(scratch.sticky() / "second");
     layer.read_only = {folder};
-    CHECK(mentions(served_to_second(layer), "tile 8, kernel, 0 warnings"));
+    CHECK(contains(served_to_second(layer), "tile 8, kernel, 0 warnings"));
   }
 }
 
@@ -239,7 +239,7 @@ TEST_CASE("a linked cache folder or file is used where every link is the user's 
     fs::create_symlink("../real/code.db", scratch / "own" / fs::path("code.db"));
     CHECK(served(in_folder(scratch / "own")) == "no tile, kernel, 0 warnings");
     write_file(scratch / "real" / fs::path("code.db"), std::string(5000, 'z'));
-    CHECK(mentions(served(in_folder(scratch / "own")), "no tile, no kernel, 1 warnings"));
+    CHECK(contains(served(in_folder(scratch / "own")), "no tile, no kernel, 1 warnings"));
     CHECK(entries_like(scratch / "real", "code.db.damaged") == 1);
     CHECK(fs::is_symlink(scratch / "own" / fs::path("code.db")));
   }
@@ -247,7 +247,7 @@ TEST_CASE("a linked cache folder or file is used where every link is the user's 
     fs::create_directory(scratch / "own");
     fs::permissions(scratch / "own", fs::perms(0700));
     fs::create_symlink(scratch / "nowhere.db", scratch / "own" / fs::path("code.db"));
-    CHECK(mentions(served(in_folder(scratch / "own")), "nowhere.db is not there"));
+    CHECK(contains(served(in_folder(scratch / "own")), "nowhere.db is not there"));
     CHECK_FALSE(fs::exists(scratch / "nowhere.db"));
   }
   SUBCASE("another user's link is not") {
@@ -256,7 +256,7 @@ TEST_CASE("a linked cache folder or file is used where every link is the user's 
       return;
     }
     REQUIRE(lchown((scratch / "link").c_str(), test::third_user, 0) == 0);
-    CHECK(mentions(served(in_folder(scratch / "link")), "link belongs to user 4712, not to 0"));
+    CHECK(contains(served(in_folder(scratch / "link")), "link belongs to user 4712, not to 0"));
   }
 }
 
@@ -291,10 +291,10 @@ TEST_CASE("rows come from any place, kernels from a trusted one or with a signat
     if (as_files) options.read_only = {layer / "tuning.db", layer / "code.db"};
     else options.read_only = {layer};
     const std::string unsigned_text = served(options);
-    CHECK(mentions(unsigned_text, "tile 8, no kernel, 1 warnings"));
-    CHECK(mentions(unsigned_text, "need the signature of a trusted key"));
+    CHECK(contains(unsigned_text, "tile 8, no kernel, 1 warnings"));
+    CHECK(contains(unsigned_text, "need the signature of a trusted key"));
     sign_file(layer / "code.db", key);
-    CHECK(mentions(served(options), "tile 8, no kernel, 1 warnings"));
+    CHECK(contains(served(options), "tile 8, no kernel, 1 warnings"));
     options.trusted_keys = {key.public_key.hex};
     CHECK(served(options) == "tile 8, kernel, 0 warnings");
     fs::remove(signature_path(layer / "code.db"));
@@ -318,7 +318,7 @@ TEST_CASE("VOSTOK_READ_ONLY_CACHE names layers that are asked after the option's
   options = in_folder(scratch / "user");
   options.environment = true;
   setenv("VOSTOK_READ_ONLY_CACHE", (scratch / "absent").c_str(), 1);
-  CHECK(mentions(served(options), "absent is not used: not there"));
+  CHECK(contains(served(options), "absent is not used: not there"));
   unsetenv("VOSTOK_READ_ONLY_CACHE");
 }
 
@@ -331,12 +331,12 @@ TEST_CASE("a set-user-ID program takes no cache that a variable names") {
     }
     CHECK(privileges_are_raised());
     CHECK_FALSE(locate({}).folder.has_value());
-    CHECK(mentions(locate({}).from, "privileges are raised"));
+    CHECK(contains(locate({}).from, "privileges are raised"));
     auto options = in_folder("/nonexistent/vostok");
     options.environment = true;
-    CHECK(mentions(served(options), "no tile, no kernel, 1 warnings"));
+    CHECK(contains(served(options), "no tile, no kernel, 1 warnings"));
     options.read_only = {layer};
-    CHECK(mentions(served(options), "tile 8, kernel, 1 warnings"));
+    CHECK(contains(served(options), "tile 8, kernel, 1 warnings"));
     return;
   }
   if (!test::can_be_other_users()) {
@@ -355,7 +355,7 @@ TEST_CASE("a set-user-ID program takes no cache that a variable names") {
       test::run_copy_as(test::second_user, program, "a set-user-ID program takes no cache*",
                         {std::string(copy_of_a_program) + "=" + layer, "VOSTOK_READ_ONLY_CACHE=" + layer,
                          "VOSTOK_CACHE_DIR=" + layer, "XDG_CACHE_HOME=" + layer, "HOME=" + layer});
-  if (mentions(said, test::without_rights_of_its_file) || mentions(said, "error while loading")) {
+  if (contains(said, test::without_rights_of_its_file) || contains(said, "error while loading")) {
     MESSAGE(test::without_rights_of_its_file, ": ", said);
     return;
   }

@@ -1,21 +1,12 @@
 // What the tool's doctor says of packed problems.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cache/database.hpp"
-#include "cache/dump.hpp"
-#include "cache/tuning_content.hpp"
-#include "cli/matrix_source.hpp"
 #include "cli/pack.hpp"
 #include "cli/problem_check.hpp"
 #include "cli/problem_file.hpp"
-#include "context_state.hpp"
-#include "plan/candidates.hpp"
-#include "plan/features.hpp"
-#include "plan/plan_state.hpp"
-#include "sparse/text_file.hpp"
 #include "unit/cli/pack_fixture.hpp"
 #include "unit/cli/tool_process.hpp"
 

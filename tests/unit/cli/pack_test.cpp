@@ -1,7 +1,6 @@
 // Kernels packed without a GPU serve plans where nothing may compile.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cache/database.hpp"
@@ -9,7 +8,6 @@
 #include "cache/tuning_content.hpp"
 #include "cli/matrix_source.hpp"
 #include "cli/pack.hpp"
-#include "cli/problem_check.hpp"
 #include "cli/problem_file.hpp"
 #include "context_state.hpp"
 #include "plan/candidates.hpp"
