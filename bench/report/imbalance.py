@@ -11,7 +11,7 @@ from .expected import missing_note
 from .figures import stored_line
 from .markup import beside, paragraph, percent, subsection
 from .problems import conditions_of, kind, newest
-from .results import ResultFile
+from .results import ResultFile, ablates
 from .shared import SPMM_MADE, Shared
 from .svg import Chart, Point, Rule, Series, draw, name_of
 
@@ -38,7 +38,7 @@ def _ablated(results: Sequence[ResultFile]) -> tuple[Line, Line, list[str]]:
     used = []
     for result in sorted(results, key=lambda result: result.date):
         rows = [row for row in result.rows if str(row.get("file", "")).startswith(MADE) and "without" in row]
-        if result.benchmark != "ablation" or not rows:
+        if not ablates(result, "spmm") or not rows:
             continue
         used.append(result.conditions)
         for row in rows:
