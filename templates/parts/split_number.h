@@ -78,18 +78,16 @@ class SmallHalves {
 
  private:
   static constexpr unsigned kept_ = 0x2800;  ///< packed_least_kept(PackedMode::f16x3) in f16
-  unsigned least_ = 0x7c007c00;              ///< infinities
+  static_assert(packed_least_kept(PackedMode::f16x3) == 0x1p-5F, "kept_ is this number");
+  unsigned least_ = 0x7c007c00;  ///< infinities
 };
 
-/// Whether a scaled number loses more than its rounding in these terms.
-template <PackedMode mode>
-__device__ inline bool loses(float value, const SplitParts& parts) {
-  using Term = Element<packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16>;
-  return fabsf(value) < packed_least_kept(mode) && Term::to_float(parts.high) + Term::to_float(parts.low) != value;
-}
+/// Whether a scaled number loses more than its rounding in its terms.
 template <PackedMode mode>
 __device__ inline bool loses(float value) {
-  return loses<mode>(value, split_number<mode>(value));
+  using Term = Element<packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16>;
+  const SplitParts parts = split_number<mode>(value);
+  return fabsf(value) < packed_least_kept(mode) && Term::to_float(parts.high) + Term::to_float(parts.low) != value;
 }
 
 /// The bits of |value|, as integers in the order of magnitudes; 0 where it is not finite.
