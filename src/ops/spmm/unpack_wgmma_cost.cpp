@@ -61,7 +61,9 @@ double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
 double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   if (!takes_fours(c)) return 0;
   constexpr double search = 3500;
-  const double entry = 45 + 0.5 * c.tile_columns;
+  // Of a column-major B each column is in a line of its own: two cycles of the first-level cache, which warps share.
+  const bool scattered = query.problem.dense_layout == Layout::column_major;
+  const double entry = 45 + (scattered ? 2.0 * consumer_warps(c) * c.min_blocks : 0.5) * c.tile_columns;
   const double delivery = 70 + 1.2 * c.tile_columns;
   const double parts = c.k_split * c.k_groups;
   const Left left = expected_left(query);

@@ -136,6 +136,10 @@ TEST_CASE("unpack_wgmma takes fours for f32 of few nonzeros, and where it does r
   CHECK(grain_of({.n = 4096}, 0.05) == PackedGrain::four);
   CHECK(grain_of({.n = 4096}, 0.3) == PackedGrain::pair);
   CHECK(grain_of({.n = 4096, .element = Dtype::f16}, 0.1) == PackedGrain::pair);
+  // What fours leave over is multiplied by B as it lies: from a column-major B at one element a line.
+  const Layout columns = Layout::column_major;
+  CHECK(grain_of({.n = 4096, .dense_layout = columns, .output_layout = columns}, 0.1) == PackedGrain::pair);
+  CHECK(grain_of({.n = 4096, .dense_layout = columns, .output_layout = columns}, 0.01) == PackedGrain::four);
 
   const ops::SpmmQuery query =
       query_of({.n = 4096, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, 0.1));
