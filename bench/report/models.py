@@ -88,23 +88,22 @@ def _mobilenet(result: ResultFile) -> list[ModelSpeedup]:
 
 
 def _recurrent(result: ResultFile) -> list[ModelSpeedup]:
-    ratios: dict[int, list[float]] = {}
+    """A mean for each share of zeros."""
+    measured: dict[int, list[tuple[Row, float]]] = {}
     for row in result.rows:
         twin = fastest(row, "cublas fp32", "cudnn fp32") if row.get("element") == "f32" else None
         if twin:
-            ratios.setdefault(round(100 * row["sparsity"]), []).append(twin.ratio)
-    return [
-        ModelSpeedup(
-            f"recurrent-{zeros}",
-            f"recurrent cells f32, {zeros} % zeros",
-            "dense fp32",
-            geomean(found),
-            None,
-            result,
-            rows=len(found),
-        )
-        for zeros, found in sorted(ratios.items())
-    ]
+            measured.setdefault(round(100 * row["sparsity"]), []).append((row, twin.ratio))
+    found = []
+    for zeros, pairs in sorted(measured.items()):
+        cells = sorted({row["cell"] for row, _ in pairs})
+        states = sorted({row["states"] for row, _ in pairs})
+        sizes = f"{states[0]} to {states[-1]}" if len(states) > 1 else f"{states[0]}"
+        key = "-".join(["recurrent", "+".join(cells), sizes.replace(" to ", "+"), f"{zeros}"])
+        title = f"{', '.join(cells).upper()} f32, {sizes} states, {zeros} % zeros"
+        mean = geomean([ratio for _, ratio in pairs])
+        found.append(ModelSpeedup(key, title, "dense fp32", mean, None, result, rows=len(pairs)))
+    return found
 
 
 def _decoder(result: ResultFile) -> list[ModelSpeedup]:
@@ -136,9 +135,14 @@ READERS = {
 
 
 def model_speedups(results: Sequence[ResultFile]) -> list[ModelSpeedup]:
-    """Of the newest file of each model."""
-    found: list[ModelSpeedup] = []
+    """Of the newest file of each model; of recurrent cells, whose files have different cases, the newest of each."""
+    found: dict[str, ModelSpeedup] = {}
     for benchmark, read in READERS.items():
-        result = newest_of(results, benchmark)
-        found += read(result) if result else []
-    return found
+        newest = newest_of(results, benchmark)
+        files = [newest] if newest else []
+        if newest and benchmark == "recurrent":
+            same = [result for result in results if result.benchmark == benchmark and result.gpu == newest.gpu]
+            files = sorted(same, key=lambda result: result.date)
+        for result in files:
+            found |= {made.key: made for made in read(result)}
+    return list(found.values())

@@ -96,7 +96,7 @@ def model_ratio(key, cells):
     ratios = [
         min(median(one, side) for side in ("cublas fp32", "cudnn fp32") if side in one["sides"]) / median(one, "vostok")
         for one in rows
-        if one["element"] == "f32" and round(100 * one["sparsity"]) == int(rest) and "sides" in one
+        if one["element"] == "f32" and round(100 * one["sparsity"]) == int(rest.split("-")[-1]) and "sides" in one
     ]
     return np.exp(np.log(ratios).mean())
 

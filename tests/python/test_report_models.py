@@ -92,9 +92,23 @@ def test_recurrent_cells_are_a_mean_over_rows_that_were_right(tmp_path):
     rows.append({"cell": "gru", "sparsity": 0.9, "element": "f32", "failure": "no room", "verified": False})
     write(tmp_path / "results", "recurrent_h200", result(rows, benchmark="recurrent"))
     page = page_of(tmp_path, tmp_path / "results")
-    _, cells = headline_of(page)["recurrent-90"]
+    _, cells = headline_of(page)["recurrent-lstm-1024+2048-90"]
     assert (cells[2], cells[8]) == ("4.00x", "2")
     assert "gru f32 sparsity=0.9 failed: no room" in page
+
+
+def test_files_of_other_recurrent_cells_stand_beside_each_other(tmp_path):
+    def cells(name, date, cell, dense, **others):
+        sides = {"vostok": side(100.0), "cublas fp32": side(dense)}
+        row = case(sides, cell=cell, states=1024, sparsity=0.9, batch=32, element="f32")
+        write(tmp_path / "results", name, result([row], benchmark="recurrent", date=date, **others))
+
+    cells("recurrent_h200", "2026-11-25T00:00:00Z", "lstm", 300.0)
+    cells("recurrent_h200_again", "2026-11-26T00:00:00Z", "lstm", 200.0)
+    cells("recurrent_gru_h200", "2026-11-24T00:00:00Z", "gru", 400.0)
+    lines = headline_of(page_of(tmp_path, tmp_path / "results"))
+    shown = {key: cells[2] for key, (_, cells) in lines.items()}
+    assert shown == {"recurrent-gru-1024-90": "4.00x", "recurrent-lstm-1024-90": "2.00x"}
 
 
 def test_row_swizzle_is_shown_against_row_lengths(tmp_path):
