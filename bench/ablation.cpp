@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
+#include <span>
 
 #include "base/text.hpp"
 #include "bench/harness/comparison.hpp"
@@ -47,7 +48,7 @@ struct AblationOptions : ListOptions {
 };
 
 TechniquesOf techniques_of(const AblationOptions& options) {
-  if (options.certificates) return trust_in_sums(name(options.operation));
+  if (options.certificates) return certified_sums(name(options.operation));
   return options.operation == Ablated::spmm ? row_tile_techniques() : row_strips_techniques();
 }
 
@@ -139,16 +140,42 @@ class Ablation {
     const plan::Choice& choice = *plan.state()->main_choice();
     for (const ops::Launch& launch : choice.launches) record_.note_template(launch.request().header);
     std::vector<Variation> variations = list_variations(*choice.query, plan);
-    const plan::Task task =
-        plan::rebuilt_task(*plan.state()->planner, plan::text_of(*choice.query), matrices_.topology(), options_.seed);
+    plan::TaskText text = plan::text_of(*choice.query);
+    const plan::Task task = task_of(plan, text);
+    if (options_.certificates) text.problem["nonfinite"] = name(NonFinite::dense);
+    const plan::Task task_without = options_.certificates ? task_of(plan, text) : task;
+    if (options_.certificates && runs_the_same(plan, *task.query, *task_without.query))
+      for (Variation& variation : variations)
+        if (variation.technique != nullptr) variation.skipped = unused;
+    const std::span all(variations);
     plan::RaceSubject subject(*session_, task, plan::largest_workspace(*choice.query, admitted(variations)));
-    prepare(subject, variations);
+    plan::RaceSubject without(*session_, task_without,
+                              plan::largest_workspace(*task_without.query, admitted(variations)));
+    prepare(subject, options_.certificates ? all.first(1) : all);
+    if (options_.certificates) prepare(without, all.subspan(1));
     const std::vector<Timed> timings = measure(variations);
     const auto& whole = timings.front().timing;
     if (!whole)
       fail(ErrorCode::device_failure, "cannot ablate: the whole config was not timed: {}{}", variations.front().skipped,
            timings.front().failure);
     note(problem, plan, whole->median_us, variations, timings);
+  }
+
+  plan::Task task_of(const AnyPlan& plan, const plan::TaskText& text) {
+    return plan::rebuilt_task(*plan.state()->planner, text, matrices_.topology(), options_.seed);
+  }
+
+  /// Whether the plan's config is the same kernels for both.
+  bool runs_the_same(const AnyPlan& plan, const ops::Query& one, const ops::Query& other) const {
+    const ops::Family* family = ops::find_family(of_.operation, plan.family());
+    FieldMap config = plan.config();
+    config.merge(family->default_config(one));
+    const auto expressions = [&](const ops::Query& query) {
+      std::vector<std::string> list;
+      for (const ops::Launch& launch : family->launches(query, config, {})) list.push_back(launch.request().expression);
+      return list;
+    };
+    return expressions(one) == expressions(other);
   }
 
   PlanOptions plan_options() const {
@@ -202,7 +229,7 @@ class Ablation {
   }
 
   /// Compiles on all cores, then verifies.
-  void prepare(plan::RaceSubject& subject, std::vector<Variation>& variations) const {
+  void prepare(plan::RaceSubject& subject, std::span<Variation> variations) const {
     std::vector<tune::Candidate> candidates;
     std::vector<std::size_t> order;
     for (const Variation& variation : variations) {
@@ -343,7 +370,7 @@ int main(int argc, char** argv) {
   app.add_option("--set", options.set, "Made problems, as of bench_spmm, e.g. row_variation, instead of the list");
   vostok::cli::add_enum_option(app, "--dtype", options.element, "Element type: f32, f16 or bf16");
   app.add_flag("--certificates", options.certificates,
-               "In place of techniques: sums that nonfinite = sparse certifies, beside those on trust");
+               "In place of techniques: certified sums, beside those of nonfinite = dense");
   vostok::cli::add_enum_option(app, "--value-lifetime", options.value_lifetime,
                                "per_call, or persistent: values of A are packed before; spmm only");
   app.add_flag("--transpose", options.transposed, "Compute A^T B; spmm only");

@@ -25,7 +25,7 @@ struct TechniquesOf {
 
 TechniquesOf row_tile_techniques();    ///< of SpMM
 TechniquesOf row_strips_techniques();  ///< of SDDMM
-/// What certified sums cost: "without" has them, as `nonfinite = sparse` asks for, where the choice has none.
-TechniquesOf trust_in_sums(const char* operation);
+/// Certificates of sums, which a problem of `nonfinite = dense` does without: the config is the same.
+TechniquesOf certified_sums(const char* operation);
 
 }  // namespace vostok::bench

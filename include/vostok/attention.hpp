@@ -39,7 +39,7 @@ struct SparseAttention {
   int alignment_bytes = 16;
   Math math = Math::accurate;
   bool deterministic = true;
-  NonFinite nonfinite = NonFinite::dense;
+  NonFinite nonfinite = NonFinite::sparse;
   Saved saved = Saved::none;  ///< what the forward pass leaves for the backward pass
   /// Heads computed at a time, a divisor of batch; the workspace holds their scores and probabilities. 0: as many heads
   /// as have at most 128 MiB of probabilities, at least one.

@@ -44,7 +44,7 @@ struct Sddmm {
   int alignment_bytes = 16;            ///< of every pointer at `execute`: element size to 16, a power of two
   Math math = Math::accurate;
   bool deterministic = true;
-  NonFinite nonfinite = NonFinite::dense;
+  NonFinite nonfinite = NonFinite::sparse;
   Scale scale = Scale::one;
   bool multiply = false;    ///< multiply by the values of C
   bool accumulate = false;  ///< add to what the output holds

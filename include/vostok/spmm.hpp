@@ -63,7 +63,7 @@ struct Spmm {
   Math math = Math::accurate;
   bool deterministic =
       true;  ///< same plan, inputs and device: the same bits. All families are deterministic, even if false
-  NonFinite nonfinite = NonFinite::dense;
+  NonFinite nonfinite = NonFinite::sparse;
   ValueLifetime value_lifetime =
       ValueLifetime::per_call;  ///< persistent: values are packed once (Plan::pack) and passed as `.packed`
   Epilogue epilogue = {};

@@ -26,6 +26,7 @@ struct KeyRole {
       false;  ///< a stride that follows the number of nonzeros: the exact part has only its divisibility
   bool beside =
       false;  ///< done beside the product itself: a choice tuned at the field's default serves, if its rules admit it
+  const char* stored_as = nullptr;  ///< what the exact part has for every value: all of them share their choices
 };
 
 template <FieldsOf<Epilogue> E, class Visit>
@@ -96,6 +97,7 @@ FieldMap fields_with_text(const P& problem, const Text& text) {
 template <class V>
 std::optional<std::string> exact_text(const V& value, KeyRole role) {
   if (role.left_out != nullptr) return std::nullopt;
+  if (role.stored_as != nullptr) return role.stored_as;
   if constexpr (std::is_same_v<V, std::int64_t>)
     if (role.alignment_only) return alignment_text(value);
   return leaf_text(value);

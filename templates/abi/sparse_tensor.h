@@ -25,6 +25,7 @@ struct SparseTensorTraits {
   bool residual = false;
   bool accumulate = false;
   Dtype bias_element = Dtype::f32;  ///< of the bias
+  bool certify = false;  ///< sums that elements of B which A lacks have spoilt are made again (spmm/sums_again.h)
 };
 
 /// The strips hold values of the traits' type.
@@ -70,6 +71,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("residual", traits.residual);
   visit("accumulate", traits.accumulate);
   visit("bias_element", traits.bias_element);
+  visit("certify", traits.certify);
 }
 
 }  // namespace vostok

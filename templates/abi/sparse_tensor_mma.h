@@ -19,7 +19,6 @@ struct SparseTensorMmaConfig {
   int raster_rows = 8;   ///< row tiles that are walked before the next column tile
   int min_blocks = 1;    ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
-  bool certify = false;        ///< sums that elements of B which A lacks have spoilt are made again (spmm/sums_again.h)
 
   friend constexpr bool operator==(const SparseTensorMmaConfig&, const SparseTensorMmaConfig&) = default;
 };
@@ -36,7 +35,6 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("raster_rows", config.raster_rows);
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
-  visit("certify", config.certify);
 }
 
 constexpr StripsKind strips_kind(const SparseTensorTraits& traits, const SparseTensorMmaConfig&) {

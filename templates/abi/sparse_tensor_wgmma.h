@@ -24,7 +24,6 @@ struct SparseTensorWgmmaConfig {
   bool tensor_copies = false;  ///< B is copied by the copy engine (a tensor map), not by threads
   bool cluster_sums =
       false;  ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
-  bool certify = false;  ///< sums that elements of B which A lacks have spoilt are made again (spmm/sums_again.h)
 
   friend constexpr bool operator==(const SparseTensorWgmmaConfig&, const SparseTensorWgmmaConfig&) = default;
 };
@@ -46,7 +45,6 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_output", config.stream_output);
   visit("tensor_copies", config.tensor_copies);
   visit("cluster_sums", config.cluster_sums);
-  visit("certify", config.certify);
 }
 
 constexpr StripsKind strips_kind(const SparseTensorTraits& traits, const SparseTensorWgmmaConfig&) {

@@ -17,6 +17,7 @@ struct TensorSampleTraits {
   Scale scale = Scale::one;
   bool multiply = false;
   bool accumulate = false;
+  bool certify = false;  ///< of f32: sums that the split may have spoilt are made again (sddmm/sample_certificate.h)
 };
 
 /// The tunables.
@@ -38,7 +39,6 @@ struct TensorSampleConfig {
   int n_split = 1;  ///< parts of n that different blocks sum; another kernel adds them in order
   int min_blocks = 1;  ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;
-  bool certify = false;  ///< of f32: sums that the split may have spoilt are made again (sddmm/sample_certificate.h)
 
   friend constexpr bool operator==(const TensorSampleConfig&, const TensorSampleConfig&) = default;
 };
@@ -84,6 +84,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("scale", traits.scale);
   visit("multiply", traits.multiply);
   visit("accumulate", traits.accumulate);
+  visit("certify", traits.certify);
 }
 
 template <FieldsOf<TensorSampleConfig> S, class Visit>
@@ -102,7 +103,6 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("n_split", config.n_split);
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
-  visit("certify", config.certify);
 }
 
 consteval int steps_of_block() { return sample_block() / 16; }
@@ -146,14 +146,11 @@ constexpr int sums_bytes(const TensorSampleConfig& config) {
 constexpr bool sums_follow_stages(const TensorSampleConfig& config) { return config.tiles_per_block > 1; }
 
 /// Whether sums are certified: those of f32, whose elements are split. Sums of 16-bit elements are what they are.
-template <class Config>
-constexpr bool certifies(Dtype element, const Config& config) {
-  return config.certify && element == Dtype::f32;
-}
+constexpr bool certifies(const TensorSampleTraits& traits) { return traits.certify && traits.element == Dtype::f32; }
 /// Whether by what is known of their rows. Without scales they only have to be finite.
 template <class Config>
-constexpr bool marks_rows(Dtype element, const Config& config) {
-  return certifies(element, config) && sample_scales_rows(config.mode, element);
+constexpr bool marks_rows(const TensorSampleTraits& traits, const Config& config) {
+  return certifies(traits) && sample_scales_rows(config.mode, traits.element);
 }
 
 /// What is known of a tile before its sums are: where it is, its rows' shifts, exponents of rows and columns, their
@@ -164,7 +161,7 @@ constexpr int tile_info_bytes(const TileShape& shape, int list_room, bool marked
   return static_cast<int>(sizeof(SampleTile)) + 5 * shape.rows + shape.columns + 2 * list_room + marks;
 }
 constexpr int tile_info_bytes(const TensorSampleTraits& traits, const TensorSampleConfig& config) {
-  return tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits.element, config));
+  return tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits, config));
 }
 /// Tiles of which this is in shared memory or on its way there: with the one that is worked at, as many as there are
 /// stages.

@@ -25,6 +25,8 @@ struct UnpackMmaTraits {
   bool residual = false;
   bool accumulate = false;
   Dtype bias_element = Dtype::f32;  ///< of the bias
+  bool certify = false;  ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again
+                         ///< (spmm/sums_again.h)
 };
 
 /// The tunables.
@@ -50,8 +52,6 @@ struct UnpackMmaConfig {
                              ///< else by the threads
   bool stream_strips =
       false;  ///< and read as data that will not be read soon: weights that L2 cannot hold until the next call
-  bool certify = false;  ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again
-                         ///< (spmm/sums_again.h)
 
   friend constexpr bool operator==(const UnpackMmaConfig&, const UnpackMmaConfig&) = default;
 };
@@ -96,6 +96,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("residual", traits.residual);
   visit("accumulate", traits.accumulate);
   visit("bias_element", traits.bias_element);
+  visit("certify", traits.certify);
 }
 
 template <FieldsOf<UnpackMmaConfig> S, class Visit>
@@ -116,16 +117,15 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_output", config.stream_output);
   visit("bulk_strips", config.bulk_strips);
   visit("stream_strips", config.stream_strips);
-  visit("certify", config.certify);
 }
 
 /// Whether sums are certified against what splitting B loses (spmm/column_losses.h).
-constexpr bool certifies_splits(const UnpackMmaConfig& config) {
-  return config.certify && packed_scales_rows(config.mode);
+constexpr bool certifies_splits(const UnpackMmaTraits& traits, const UnpackMmaConfig& config) {
+  return traits.certify && packed_scales_rows(config.mode);
 }
 
-constexpr StripsKind strips_kind(const UnpackMmaTraits&, const UnpackMmaConfig& config) {
-  return {config.mode, PackedGrain::pair, false, certifies_splits(config)};
+constexpr StripsKind strips_kind(const UnpackMmaTraits& traits, const UnpackMmaConfig& config) {
+  return {config.mode, PackedGrain::pair, false, certifies_splits(traits, config)};
 }
 
 /// Teams of warps that fill stages and multiply from them on their own.

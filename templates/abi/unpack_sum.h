@@ -22,12 +22,12 @@ struct UnpackSumTraits {
   PackedGrain grain = PackedGrain::pair;
   bool sparse_strips = false;
   bool marked_strips = false;
+  bool certify = false;  ///< sums that are not finite are made again (spmm/sums_again.h)
 };
 
 struct UnpackSumConfig {
   int warps = 4;
   bool stream_output = false;
-  bool certify = false;  ///< sums that are not finite are made again (spmm/sums_again.h)
 };
 
 /// Sums of slices of k, as fragments: of each product and slice, of 16 rows after 16 rows and eight columns after eight
@@ -73,13 +73,13 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("grain", traits.grain);
   visit("sparse_strips", traits.sparse_strips);
   visit("marked_strips", traits.marked_strips);
+  visit("certify", traits.certify);
 }
 
 template <FieldsOf<UnpackSumConfig> S, class Visit>
 constexpr void fields(S& config, Visit&& visit) {
   visit("warps", config.warps);
   visit("stream_output", config.stream_output);
-  visit("certify", config.certify);
 }
 
 constexpr StripsKind strips_kind(const UnpackSumTraits& traits, const UnpackSumConfig&) {

@@ -31,6 +31,8 @@ struct UnpackWgmmaTraits {
   bool long_sums = false;  ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see
                            ///< long_sum_blocks()
   Dtype bias_element = Dtype::f32;  ///< of the bias
+  bool certify = false;  ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again
+                         ///< (spmm/sums_again.h)
 };
 
 /// k blocks after which sums are set aside: adding on would round too often, all alike where all elements are.
@@ -64,8 +66,6 @@ struct UnpackWgmmaConfig {
       false;  ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
   bool stream_strips =
       false;  ///< strips are read as data that will not be read soon: weights that L2 cannot hold until the next call
-  bool certify = false;  ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again
-                         ///< (spmm/sums_again.h)
 
   friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
 };
@@ -115,6 +115,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("dense_vector", traits.dense_vector);
   visit("long_sums", traits.long_sums);
   visit("bias_element", traits.bias_element);
+  visit("certify", traits.certify);
 }
 
 template <FieldsOf<UnpackWgmmaConfig> S, class Visit>
@@ -137,7 +138,6 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("tensor_copies", config.tensor_copies);
   visit("cluster_sums", config.cluster_sums);
   visit("stream_strips", config.stream_strips);
-  visit("certify", config.certify);
 }
 
 constexpr bool streams_strips(const UnpackWgmmaConfig& config) { return config.stream_strips; }
@@ -155,12 +155,12 @@ constexpr int tile_columns(const UnpackWgmmaConfig& config) { return config.tile
 constexpr int terms(const UnpackWgmmaConfig& config) { return packed_pair_words(config.mode); }
 
 /// Whether sums are certified against what splitting B loses (spmm/column_losses.h).
-constexpr bool certifies_splits(const UnpackWgmmaConfig& config) {
-  return config.certify && packed_scales_rows(config.mode);
+constexpr bool certifies_splits(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return traits.certify && packed_scales_rows(config.mode);
 }
 
-constexpr StripsKind strips_kind(const UnpackWgmmaTraits&, const UnpackWgmmaConfig& config) {
-  return {config.mode, config.grain, false, certifies_splits(config)};
+constexpr StripsKind strips_kind(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return {config.mode, config.grain, false, certifies_splits(traits, config)};
 }
 
 /// Whether strips hold two of every four columns, and leave nonzeros over.

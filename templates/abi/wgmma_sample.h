@@ -21,7 +21,6 @@ struct WgmmaSampleConfig {
   int n_split = 1;  ///< parts of n that different blocks sum; another kernel adds them in order
   int min_blocks = 1;  ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;
-  bool certify = false;  ///< of f32: sums that the split may have spoilt are made again (sddmm/sample_certificate.h)
 
   friend constexpr bool operator==(const WgmmaSampleConfig&, const WgmmaSampleConfig&) = default;
 };
@@ -43,7 +42,6 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("n_split", config.n_split);
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
-  visit("certify", config.certify);
 }
 
 consteval int warpgroup_rows() { return 64; }
@@ -100,7 +98,7 @@ constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampl
 constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return config.stages * sample_stage_bytes(traits, config) + sums_bytes(config) +
          tile_infos(traits, config) *
-             (tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits.element, config)) +
+             (tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits, config)) +
               strip_begins_bytes(config)) +
          8 * sample_barriers(traits, config);
 }

@@ -23,7 +23,7 @@ class SampleCertificate {
   static constexpr auto config = F::config;
 
  public:
-  static constexpr bool exists = certifies(F::traits.element, config);
+  static constexpr bool exists = certifies(F::traits);
 
   __device__ SampleCertificate(const TensorSampleArgs& args, const SamplePart& part, const TileInfo<F>& info)
       : args_(args), part_(part), info_(info), sure_sum_(info.sure_sum) {}
@@ -35,7 +35,7 @@ class SampleCertificate {
 
   /// TileInfo::sure_sum of a tile, from its marks. Every lane of the warp takes part.
   static __device__ void note_sure_sum(long long n, TileInfo<F>& info) {
-    if constexpr (marks_rows(F::traits.element, config)) {
+    if constexpr (marks_rows(F::traits, config)) {
       float sure_sum = 0.0F;
       if (__any_sync(0xffffffffU, has_code(info.row_marks) || has_code(info.column_marks))) {
         const SampleMark row = most_of(info.row_marks);
@@ -72,7 +72,7 @@ class SampleCertificate {
  private:
   /// From which magnitude on a sum is good.
   __device__ float bar(unsigned place) const {
-    if constexpr (!marks_rows(F::traits.element, config)) return 0.0F;
+    if constexpr (!marks_rows(F::traits, config)) return 0.0F;
     else {
       const unsigned char row = info_.row_marks[place / tile_columns(config)];
       const unsigned char column = info_.column_marks[place % tile_columns(config)];

@@ -86,7 +86,7 @@ class SampleStages {
       copy_bytes<F, rows>(info.row_exponents, part.exponents(args_.lhs, row));
       copy_bytes<F, tile_columns(config)>(info.column_exponents, part.exponents(args_.rhs, column));
     }
-    if constexpr (marks_rows(F::traits.element, config)) {
+    if constexpr (marks_rows(F::traits, config)) {
       copy_bytes<F, rows>(info.row_marks, part.marks(args_.lhs, row));
       copy_bytes<F, tile_columns(config)>(info.column_marks, part.marks(args_.rhs, column));
     }

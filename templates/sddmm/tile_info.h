@@ -20,7 +20,7 @@ struct TileMarks<rows, columns, false> {
 /// A tile without entries is none. Parts start at multiples of 16 bytes.
 template <class F>
 struct alignas(16) TileInfo
-    : TileMarks<tile_rows(F::config), tile_columns(F::config), marks_rows(F::traits.element, F::config)> {
+    : TileMarks<tile_rows(F::config), tile_columns(F::config), marks_rows(F::traits, F::config)> {
   static constexpr int rows = tile_rows(F::config);
   static constexpr int columns = tile_columns(F::config);
   SampleTile tile;

@@ -78,7 +78,7 @@ class SampleProducer {
   }
   static __device__ unsigned info_bytes(const SampleTile& tile) {
     return sizeof(SampleTile) + 4 * rows + (scaled ? rows + columns : 0) +
-           (marks_rows(F::traits.element, config) ? rows + columns : 0) + place_bytes(tile);
+           (marks_rows(F::traits, config) ? rows + columns : 0) + place_bytes(tile);
   }
 
   __device__ void copy_tile(unsigned number) const {
@@ -93,7 +93,7 @@ class SampleProducer {
       copy_to(info().row_exponents, part_.exponents(args_.lhs, tile.row_tile * rows), rows);
       copy_to(info().column_exponents, part_.exponents(args_.rhs, tile.column_tile * columns), columns);
     }
-    if constexpr (marks_rows(F::traits.element, config)) {
+    if constexpr (marks_rows(F::traits, config)) {
       copy_to(info().row_marks, part_.marks(args_.lhs, tile.row_tile * rows), rows);
       copy_to(info().column_marks, part_.marks(args_.rhs, tile.column_tile * columns), columns);
     }

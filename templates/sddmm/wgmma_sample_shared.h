@@ -24,7 +24,7 @@ class WgmmaSampleShared {
   static constexpr int sums_begin = config.stages * stage_bytes;
   static constexpr int infos_begin = sums_begin + sums_bytes(config);
   static constexpr int info_bytes =
-      tile_info_bytes(tile_shape(config), config.list_room, marks_rows(F::traits.element, config));
+      tile_info_bytes(tile_shape(config), config.list_room, marks_rows(F::traits, config));
   static constexpr int infos = tile_infos(traits, config);
   static constexpr int strips_begin = infos_begin + infos * info_bytes;
   static constexpr int barriers_begin = strips_begin + infos * strip_begins_bytes(config);

@@ -45,9 +45,9 @@ class UnfitSums {
   unsigned bits_[words] = {};
 };
 
-/// Of one product. `F` has the type of B among its traits and `certify` in its config, `Args` its strips and
+/// Of one product. `F` has the type of B and `certify` among its traits, `Args` its strips and
 /// `whole_dense`.
-template <class F, bool certifies = F::config.certify>
+template <class F, bool certifies = F::traits.certify>
 class SumsAgain {
   static constexpr StripsKind kind = strips_kind(F::traits, F::config);
   static constexpr unsigned everyone = 0xffffffffU;

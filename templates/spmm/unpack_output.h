@@ -67,7 +67,7 @@ class FragmentOutput {
   /// Stores what lies in C of those rows' fragment from this column. Of sums that are added to C, which is read once,
   /// only those that are fit.
   __device__ void store(long long first_column, const float (&sums)[4]) const {
-    constexpr bool all = !F::config.certify || !traits.accumulate;
+    constexpr bool all = !F::traits.certify || !traits.accumulate;
     const long long column = first_column + lane_ % 4 * 2;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -137,11 +137,11 @@ __device__ inline void store_fragments(FragmentOutput<F>& output, long long firs
                                        Visit visit) {
   [[maybe_unused]] UnfitSums<strips * octets> unfit;
   visit([&](int q, int o, const float(&sums)[4]) {
-    if constexpr (F::config.certify) unfit.note(q * octets + o, sums);
+    if constexpr (F::traits.certify) unfit.note(q * octets + o, sums);
     output.enter_rows(first_row + 16 * q);
     output.store(first_column + 8 * o, sums);
   });
-  if constexpr (F::config.certify)
+  if constexpr (F::traits.certify)
     output.make_again(unfit, [&](int fragment) -> FragmentPlace {
       return {first_row + fragment / octets * 16, first_column + fragment % octets * 8};
     });

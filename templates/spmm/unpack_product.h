@@ -23,7 +23,7 @@ class WarpProduct {
   static constexpr int words = terms(config);
   static constexpr bool scaled = packed_scales_rows(config.mode);
   static constexpr bool promotes = config.promotion_blocks > 0;
-  static constexpr bool certifies = certifies_splits(config);
+  static constexpr bool certifies = certifies_splits(F::traits, config);
   static constexpr bool low_apart = has_low_sums(config);
   static constexpr bool low_first = keeps_low_products_apart(config) && !low_apart;
   static constexpr int matrices = DenseFragments<F>::matrices;
@@ -31,7 +31,7 @@ class WarpProduct {
  public:
   static constexpr int strips = config.warp_strips;
   static constexpr int octets = config.warp_columns / 8;
-  using Losses = LossesOf<config.warp_columns, certifies_splits(config)>;
+  using Losses = LossesOf<config.warp_columns, certifies_splits(F::traits, config)>;
 
   /// `row_scales` of the warp's first row; read where the mode has them. The launch before may have written them: they
   /// are not to be read early, as what is only read may be.

@@ -38,7 +38,7 @@ class DenseSplit {
         const float scale = __builtin_bit_cast(float, packed_power_bits(exponent));
 #pragma unroll
         for (float& value : values) value *= scale;
-        const unsigned lossy = config.certify ? lossy_of_column(values) : 0;
+        const unsigned lossy = F::traits.certify ? lossy_of_column(values) : 0;
         if (octet == 0)
           column_scales[column] = marked_scale(__builtin_bit_cast(float, packed_power_bits(-exponent)), lossy);
       }

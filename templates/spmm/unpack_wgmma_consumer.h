@@ -26,7 +26,7 @@ class WarpgroupSum {
   static constexpr bool promotes = config.promotion_blocks > 0;
   static constexpr bool sets_aside = F::traits.long_sums;
   static constexpr bool scaled = packed_scales_rows(config.mode);
-  static constexpr bool certifies = certifies_splits(config);
+  static constexpr bool certifies = certifies_splits(F::traits, config);
   static constexpr bool along_k = lines_along_k(F::traits, config);
   static constexpr Dtype type = packed_is_f16(config.mode) ? Dtype::f16 : Dtype::bf16;
   static constexpr DenseLine line = along_k ? DenseLine::k : DenseLine::columns;

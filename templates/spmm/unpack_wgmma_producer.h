@@ -317,7 +317,7 @@ class SplitProducer {
     prefetch(split_lines_ahead());
     __syncwarp();
     const bool small = store_split(elements, stages_, stage, walk_.unit());
-    if constexpr (certifies_splits(F::config))
+    if constexpr (certifies_splits(F::traits, F::config))
       if (__any_sync(0xffffffffU, small))
         SplitScales<F>::mark(elements, stages_.scales(stage) + 4 * walk_.unit() * split_unit_columns());
     publish_to_async_proxy();

@@ -232,13 +232,13 @@ __device__ inline bool store_split(const SplitElements<F>& elements, const Unpac
       const SplitPair lower = split_finite_pair<config.mode>(values[0] * scales.of(i, 0), values[1] * scales.of(i, 1));
       const SplitPair upper = split_finite_pair<config.mode>(values[2] * scales.of(i, 2), values[3] * scales.of(i, 3));
       const unsigned high = (first ^ (i % 2 * 32 | part * 64)) + Share::lines_before(i) * split_line_bytes();
-      if constexpr (certifies_splits(config)) small.add(lower.high), small.add(upper.high);
+      if constexpr (certifies_splits(F::traits, config)) small.add(lower.high), small.add(upper.high);
       store_shared_pair(high, {lower.high, upper.high});
       // Low parts lie in planes or lines of their own, or in the other half of a line.
       constexpr unsigned low_part = dense_low_part(F::traits, config);
       store_shared_pair(low_part < split_line_bytes() ? high ^ low_part : high + low_part, {lower.low, upper.low});
     }
-  return certifies_splits(config) && small.any();
+  return certifies_splits(F::traits, config) && small.any();
 }
 
 /// The units of one warp, k block after k block: which they are, and where in the ring.

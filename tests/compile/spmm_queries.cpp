@@ -77,14 +77,14 @@ SweepQueries spmm_queries() {
        .value_lifetime = ValueLifetime::persistent},
       usual);
   add({.n = 2, .element = Dtype::f16, .value_lifetime = ValueLifetime::persistent}, dense);
-  add({.n = 128, .nonfinite = NonFinite::sparse, .value_lifetime = ValueLifetime::persistent}, usual);
+  add({.n = 128, .nonfinite = NonFinite::dense, .value_lifetime = ValueLifetime::persistent}, usual);
   add({.n = 24,
        .element = Dtype::f16,
        .output = Dtype::f32,
-       .nonfinite = NonFinite::sparse,
+       .nonfinite = NonFinite::dense,
        .value_lifetime = ValueLifetime::persistent},
       usual);
-  add({.n = 3, .element = Dtype::bf16, .output = Dtype::f32, .nonfinite = NonFinite::sparse, .epilogue = everything},
+  add({.n = 3, .element = Dtype::bf16, .output = Dtype::f32, .nonfinite = NonFinite::dense, .epilogue = everything},
       dense);
   return list;
 }

@@ -77,6 +77,7 @@ inline LevelledProblem choose_tensor_problem(Levels& levels, std::uint64_t seed,
   choose_place(levels, p, p.output_layout, m, 5, p.output_leading, p.output_stride);
   p.alignment_bytes = std::max(levels.choose(std::array{16, 8, 2}), size_of(p.element));
   p.math = levels.choose(std::array{Math::accurate, Math::tf32});
+  p.nonfinite = levels.choose(std::array{NonFinite::sparse, NonFinite::dense});
   p.value_lifetime = levels.choose(std::array{ValueLifetime::persistent, ValueLifetime::per_call});
   p.epilogue.bias = levels.choose(std::array{Bias::none, Bias::per_row, Bias::per_column});
   if (levels.choose(booleans)) p.epilogue.bias_element = p.element;

@@ -1,4 +1,4 @@
-// Sums of an SDDMM on tensor cores that a split of f32 may spoil are made again: with `certify` they keep the contract
+// Sums of an SDDMM on tensor cores that a split of f32 may spoil are made again: they keep the contract
 // (contract.hpp) whatever the operands hold. The emulator has no wgmma: wgmma_sample is tried on GPUs of sm_90.
 #include <algorithm>
 #include <cmath>
@@ -97,16 +97,10 @@ std::vector<float> run(const NamedDevice& on, const ops::Family& family, const S
 }
 
 /// Every way to a sum: A goes by, stays in registers or in shared memory; lists that fit and that do not; n in parts.
-std::vector<SampleConfig> ways(const NamedDevice& on, std::int64_t n, bool certify,
-                               PackedMode mode = PackedMode::f16x3) {
+std::vector<SampleConfig> ways(const NamedDevice& on, std::int64_t n, PackedMode mode) {
   const bool one_block = n <= sample_block();
-  TensorSampleConfig goes_by{.mode = mode,
-                             .row_warps = 2,
-                             .column_warps = 1,
-                             .warp_rows = 16,
-                             .warp_columns = 32,
-                             .list_room = 64,
-                             .certify = certify};
+  TensorSampleConfig goes_by{
+      .mode = mode, .row_warps = 2, .column_warps = 1, .warp_rows = 16, .warp_columns = 32, .list_room = 64};
   if (mode != PackedMode::f16x3) goes_by.promotion_steps = 4;
   TensorSampleConfig in_parts = goes_by, stays = goes_by;
   in_parts.n_split = 2;
@@ -117,25 +111,20 @@ std::vector<SampleConfig> ways(const NamedDevice& on, std::int64_t n, bool certi
                                     {&tensor_sample_family(), codegen::to_map(stays)}};
   if (!one_block) list.push_back({&tensor_sample_family(), codegen::to_map(in_parts)});
   if (!wgmma_sample_family().runs_on(on.device->architecture())) return list;
-  const WgmmaSampleConfig warpgroup{.mode = mode,
-                                    .warpgroups = 1,
-                                    .tile_columns = 32,
-                                    .stages = 2,
-                                    .takes_turns = false,
-                                    .list_room = 64,
-                                    .certify = certify};
+  const WgmmaSampleConfig warpgroup{
+      .mode = mode, .warpgroups = 1, .tile_columns = 32, .stages = 2, .takes_turns = false, .list_room = 64};
   list.push_back({&wgmma_sample_family(), codegen::to_map(warpgroup)});
   return list;
 }
 
-/// The worst over the ways and devices. `certify`: what is promised is checked; else only returned.
-double check(const Sampled& of, double units, bool certify = true, PackedMode mode = PackedMode::f16x3,
-             float scale = 1) {
+/// The worst over the ways and devices. `certify`: what is promised is checked; else, without it, only returned.
+double check(Sampled of, double units, bool certify = true, PackedMode mode = PackedMode::f16x3, float scale = 1) {
+  of.problem.nonfinite = certify ? NonFinite::sparse : NonFinite::dense;
   const std::vector<ExactSum> sums = exact_sums(of, scale);
   double worst = 0;
   static std::size_t turn = 0;  // each check in another thread order
   for (const NamedDevice& on : devices_of_turn(tensor_devices(), turn++))
-    for (const auto& [family, config] : ways(on, of.problem.n, certify, mode)) {
+    for (const auto& [family, config] : ways(on, of.problem.n, mode)) {
       INFO(on.name, ", ", std::string(family->name()), ", ", to_text(config));
       const std::vector<float> output = run(on, *family, of, config, scale);
       Distance found;
@@ -275,11 +264,11 @@ TEST_CASE("a certificate of 16-bit elements changes nothing: they are not split"
   for (const NamedDevice& on : tensor_devices()) {
     const sparse::Csr mask = sparse::uniform(145, 153, 0.7, 3426);
     const auto statistics = sparse::statistics(mask.rows, mask.cols, mask.row_offsets, mask.column_indices);
-    const auto query = ops::make_query(Sddmm{.n = 64, .element = Dtype::f16}, statistics, {64, 64}, on.device.get());
-    TensorSampleConfig config{.mode = PackedMode::f16x1};
+    const TensorSampleConfig config{.mode = PackedMode::f16x1};
     std::vector<std::int64_t> shared, workspace;
-    for (const bool certify : {false, true}) {
-      config.certify = certify;
+    for (const NonFinite nonfinite : {NonFinite::dense, NonFinite::sparse}) {
+      const auto query = ops::make_query(Sddmm{.n = 64, .element = Dtype::f16, .nonfinite = nonfinite}, statistics,
+                                         {64, 64}, on.device.get());
       CHECK(tensor_sample_family().forbidden(*query, codegen::to_map(config)).value_or("") == "");
       shared.push_back(tensor_sample_family().launches(*query, codegen::to_map(config), {}).back().shared_bytes());
       workspace.push_back(tensor_sample_family().workspace_bytes(*query, codegen::to_map(config)));

@@ -22,7 +22,7 @@ inline constexpr std::array sddmm_types = {SddmmTypes{Dtype::f32, Dtype::f32}, S
 
 /// What a problem may ask for: how many levels each factor has. sddmm_problem_of makes the problem of one level for
 /// each.
-inline const std::vector<int> sddmm_levels = {static_cast<int>(sddmm_types.size()), 2, 2, 3, 3, 2, 2, 2, 3, 2, 2};
+inline const std::vector<int> sddmm_levels = {static_cast<int>(sddmm_types.size()), 2, 2, 3, 3, 2, 2, 2, 3, 2, 2, 2};
 
 inline Sddmm sddmm_problem_of(const std::vector<int> &c, const sparse::Csr &mask, std::int64_t n) {
   const SddmmTypes type = sddmm_types[static_cast<std::size_t>(c[0])];
@@ -34,6 +34,7 @@ inline Sddmm sddmm_problem_of(const std::vector<int> &c, const sparse::Csr &mask
                 .lhs_layout = static_cast<Layout>(c[1]),
                 .rhs_layout = static_cast<Layout>(c[2]),
                 .math = c[10] == 0 ? Math::accurate : Math::tf32,
+                .nonfinite = c[11] == 0 ? NonFinite::sparse : NonFinite::dense,
                 .scale = static_cast<Scale>(c[3]),
                 .multiply = c[4] != 0,
                 .accumulate = c[5] != 0};

@@ -26,7 +26,6 @@ const FieldValues& field_values() {
       {"stages", {"2", "3", "5"}},      {"strip_passes", {"1", "2", "3", "4"}},
       {"k_split", {"1", "2", "3"}},     {"raster_rows", {"1", "2", "8"}},
       {"min_blocks", {"1", "2"}},       {"stream_output", {"false", "true"}},
-      {"certify", {"false", "true"}},
   };
   return values;
 }

@@ -126,7 +126,7 @@ TEST_CASE("sparse_vector: every field of a config is tried in every value, and e
 TEST_CASE("sparse_vector: every pair of types, layouts, strides, batches, alignments and epilogues is right") {
   check_paired_problems(subject(), seed, {4, 1, 2, 3, 1, 4, 2}, [](Spmm& problem, std::size_t i) {
     if (i % 4 == 1) problem.math = Math::strict;
-    if (i % 4 == 2) problem.nonfinite = NonFinite::sparse;
+    if (i % 4 == 2) problem.nonfinite = NonFinite::dense;
   });
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("sparse_vector: the default config and random configs are right on ran
                               random.below(2) == 0 ? Layout::row_major : Layout::column_major);
     if (random.below(2) == 0) problem.value_lifetime = ValueLifetime::per_call;
     if (random.below(3) == 0) problem.alignment_bytes = size_of(problem.element);
-    if (random.below(3) == 0) problem.nonfinite = NonFinite::sparse;
+    if (random.below(3) == 0) problem.nonfinite = NonFinite::dense;
     const double sparsity = pick(random, {0.0, 0.5, 0.8, 0.95});
     const sparse::Csr csr =
         i % 2 == 0 ? uneven_mask(rows, cols, random.bits()) : sparse::uniform(rows, cols, sparsity, random.bits());

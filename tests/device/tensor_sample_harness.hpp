@@ -123,7 +123,6 @@ inline const FieldValues tensor_sample_values = {{"mode", {"f16x1", "bf16x1", "f
                                                  {"list_room", {"8", "64", "256"}},
                                                  {"n_split", {"1", "2", "4"}},
                                                  {"min_blocks", {"1", "2"}},
-                                                 {"stream_output", {"false", "true"}},
-                                                 {"certify", {"false", "true"}}};
+                                                 {"stream_output", {"false", "true"}}};
 
 }  // namespace vostok::test

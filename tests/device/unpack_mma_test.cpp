@@ -36,7 +36,6 @@ const FieldValues& field_values() {
       {"stream_output", {"false", "true"}},
       {"bulk_strips", {"false", "true"}},
       {"stream_strips", {"false", "true"}},
-      {"certify", {"false", "true"}},
   };
   return values;
 }

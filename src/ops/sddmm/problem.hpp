@@ -31,7 +31,7 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("math", problem.math, KeyRole{});
   visit("deterministic", problem.deterministic, KeyRole{});
-  visit("nonfinite", problem.nonfinite, KeyRole{});
+  visit("nonfinite", problem.nonfinite, KeyRole{.stored_as = "dense"});
   visit("scale", problem.scale, KeyRole{.beside = true});
   visit("multiply", problem.multiply, KeyRole{.beside = true});
   visit("accumulate", problem.accumulate, KeyRole{.beside = true});

@@ -31,13 +31,15 @@ SampledRows rows_of(const StoredMatrix& stored, Layout layout) {
 TensorSampleTraits traits(const SddmmQuery& query, int n_split) {
   const Sddmm& problem = query.problem;
   const bool one_block = problem.n <= sample_block();
-  if (n_split > 1) return {.element = problem.element, .output = Dtype::f32, .one_block = one_block};
+  if (n_split > 1)
+    return {.element = problem.element, .output = Dtype::f32, .one_block = one_block, .certify = certifies(query)};
   return {.element = problem.element,
           .output = problem.output.value_or(problem.element),
           .one_block = one_block,
           .scale = problem.scale,
           .multiply = problem.multiply,
-          .accumulate = problem.accumulate};
+          .accumulate = problem.accumulate,
+          .certify = certifies(query)};
 }
 
 std::int64_t n_steps(const SddmmQuery& query) { return ceil_div(query.problem.n, 16); }

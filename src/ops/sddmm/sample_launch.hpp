@@ -53,8 +53,6 @@ bool serves(const SddmmQuery& query, PackedMode mode);
 inline bool certifies(const SddmmQuery& query) {
   return query.problem.nonfinite == NonFinite::sparse && query.problem.element == Dtype::f32;
 }
-inline constexpr const char* lacks_certify_reason =
-    "an infinite element is multiplied by the terms of the other: nonfinite = sparse takes certify";
 
 /// Why such families cannot serve the query at all.
 std::optional<std::string> declines(const SddmmQuery& query);

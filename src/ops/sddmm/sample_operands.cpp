@@ -8,6 +8,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
+#include "ops/sddmm/sample_launch.hpp"
 
 namespace vostok::ops {
 
@@ -39,7 +40,7 @@ SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
           .rhs_layout = problem.rhs_layout,
           .lhs_alignment = line_alignment(query, problem.lhs_layout, query.lhs()),
           .rhs_alignment = line_alignment(query, problem.rhs_layout, query.rhs()),
-          .marked = marks_rows(problem.element, work)};
+          .marked = marks_rows(sampled::traits(query), work)};
 }
 
 /// Few threads if rows are short: an eighth of them walks along each row.
@@ -110,7 +111,7 @@ PreparedRowPair prepared_rows(const SddmmQuery& query, const SampleWork& work, c
     const std::int64_t bytes_of_rows = round_up(batch * rows.octets * sample_octet_rows(), alignment_bytes);
     if (sample_scales_rows(work.mode, query.problem.element)) pair.bytes += bytes_of_rows;
     rows.marks_offset_bytes = pair.bytes;
-    if (marks_rows(query.problem.element, work)) pair.bytes += bytes_of_rows;
+    if (marks_rows(sampled::traits(query), work)) pair.bytes += bytes_of_rows;
   };
   place(pair.lhs, query.statistics.rows, shape.rows);
   place(pair.rhs, query.statistics.cols, shape.columns);

@@ -28,15 +28,14 @@ struct PreparedRowPair {
   std::int64_t bytes = 0;  ///< from the workspace's start, a multiple of 256
 };
 
-/// How sums are computed: the mode that splits f32, the number of parts of n, and whether sums are certified.
+/// How sums are computed: the mode that splits f32, and the number of parts of n.
 struct SampleWork {
   PackedMode mode;
   int n_split = 1;
-  bool certify = false;
 
   template <class Config>
   static SampleWork of(const Config& config) {
-    return {.mode = config.mode, .n_split = config.n_split, .certify = config.certify};
+    return {.mode = config.mode, .n_split = config.n_split};
   }
 };
 

@@ -53,7 +53,6 @@ bool keeps_sums_short(const Case& c) {
 constexpr std::array rules = {
     Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 or f16x1 under math = tf32",
          [](const Case& c) { return !sampled::serves(c.query, c.config.mode); }},
-    Rule{sampled::lacks_certify_reason, [](const Case& c) { return sampled::certifies(c.query) && !c.config.certify; }},
     Rule{"kept_blocks is 0 or what n has",
          [](const Case& c) { return c.config.kept_blocks != 0 && c.config.kept_blocks != sampled::n_blocks(c.query); }},
     Rule{"sums of more steps would lose more than math = accurate allows",

@@ -56,8 +56,7 @@ TensorSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape&
                                .warp_columns = shape.warp_columns,
                                .promotion_steps = promotion.steps,
                                .low_first = promotion.low_first,
-                               .stream_output = streams_output(query),
-                               .certify = sampled::certifies(query)};
+                               .stream_output = streams_output(query)};
   config.list_room =
       sampled::list_room(query, tile_shape(config), std::min(4096, tile_rows(config) * tile_columns(config)));
   return config;

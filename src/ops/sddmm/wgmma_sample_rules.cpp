@@ -35,7 +35,6 @@ constexpr std::array rules = {
          [](const Case& c) { return !sampled::serves(c.query, c.config.mode); }},
     Rule{"one warpgroup has no others to take turns with",
          [](const Case& c) { return c.config.takes_turns && c.config.warpgroups == 1; }},
-    Rule{sampled::lacks_certify_reason, [](const Case& c) { return sampled::certifies(c.query) && !c.config.certify; }},
     Rule{"more sums of a part would round past what math = accurate allows",
          [](const Case& c) { return !sampled::adds_few_sums(c.query, promotion_steps(c), c.config.n_split); }},
     Rule{"n has fewer blocks of 64 than n_split has parts",

@@ -37,8 +37,7 @@ WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& 
   WgmmaSampleConfig config = {.mode = mode,
                               .warpgroups = shape.warpgroups,
                               .tile_columns = shape.tile_columns,
-                              .takes_turns = shape.warpgroups > 1,
-                              .certify = sampled::certifies(query)};
+                              .takes_turns = shape.warpgroups > 1};
   config.list_room =
       sampled::list_room(query, tile_shape(config), std::min(16384, tile_rows(config) * tile_columns(config)));
   return config;

@@ -35,7 +35,7 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("alignment_bytes", problem.alignment_bytes, KeyRole{});
   visit("math", problem.math, KeyRole{});
   visit("deterministic", problem.deterministic, KeyRole{});
-  visit("nonfinite", problem.nonfinite, KeyRole{});
+  visit("nonfinite", problem.nonfinite, KeyRole{.stored_as = "dense"});
   visit("value_lifetime", problem.value_lifetime, KeyRole{});
   visit("epilogue", problem.epilogue, KeyRole{.beside = true});
 }

@@ -21,7 +21,8 @@ SparseTensorTraits traits(const SpmmQuery& query, int launched_slices) {
                           .output = Dtype::f32,
                           .batched = problem.batch > 1,
                           .dense_layout = problem.dense_layout,
-                          .dense_alignment = dense_alignment(query)};
+                          .dense_alignment = dense_alignment(query),
+                          .certify = certifies(query)};
   if (launched_slices > 1) return t;
   take_output(query, t);
   return t;
@@ -36,8 +37,8 @@ std::int64_t k_blocks(const SpmmQuery& query) { return packed_k_blocks(query.sta
 
 std::int64_t slice_blocks(const SpmmQuery& query, int k_split) { return ceil_div(k_blocks(query), k_split); }
 
-SumsAgain sums_again(const SpmmQuery& query, bool certify, const TopologyPointers& topology) {
-  return {.certify = certify, .kind = sparse_strips_kind(traits(query, 1)), .packed = sparse_operand(query, topology)};
+SumsAgain sums_again(const SpmmQuery& query, const TopologyPointers& topology) {
+  return {.kind = sparse_strips_kind(traits(query, 1)), .packed = sparse_operand(query, topology)};
 }
 
 device::Dim3 Binding::operator()(const SpmmArguments& call, SparseTensorArgs& args) const {

@@ -44,7 +44,7 @@ struct Binding {
 Binding binding(const SpmmQuery& query, const SlicedProduct& product, const TopologyPointers& topology);
 
 /// For the launch that adds slices of k.
-SumsAgain sums_again(const SpmmQuery& query, bool certify, const TopologyPointers& topology);
+SumsAgain sums_again(const SpmmQuery& query, const TopologyPointers& topology);
 
 /// The form of the topology that kernels read.
 TopologyNeeds needs(const SpmmQuery& query);

@@ -83,7 +83,7 @@ class SparseTensorMma final : public FamilyOf<SpmmQuery, SparseTensorMmaConfig> 
     list.push_back(sparse_tensor_mma::multiply_launch(query, config, topology));
     if (config.k_split > 1)
       list.push_back(unpack_sum_launch(query, sparse_tensor_mma::workspace(query, config).product,
-                                       sparse_tensor::sums_again(query, config.certify, topology)));
+                                       sparse_tensor::sums_again(query, topology)));
     return list;
   }
 };

@@ -33,7 +33,6 @@ constexpr int most_registers = 240;
 
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
     Rule{"k has fewer blocks of 64 than k_split has slices",
          [](const Case& c) {
            return c.config.k_split > 1 &&

@@ -69,8 +69,7 @@ SparseTensorMmaConfig config_of(const SpmmQuery& query, const Shape& shape, int 
                                   .warp_columns = shape.warp_columns,
                                   .stages = stages,
                                   .strip_passes = strip_passes,
-                                  .stream_output = streams_output(query),
-                                  .certify = certifies(query)};
+                                  .stream_output = streams_output(query)};
   config.min_blocks = std::clamp(resident_blocks(query, config), 1, most_blocks);
   const int split = filling_split(query, config);
   const int wanted = split_step >= 0 ? split << split_step : std::max(1, split >> -split_step);

@@ -91,7 +91,7 @@ class SparseTensorWgmma final : public FamilyOf<SpmmQuery, SparseTensorWgmmaConf
     list.push_back(sparse_tensor_wgmma::multiply_launch(query, config, topology));
     if (launched_slices(config) > 1)
       list.push_back(unpack_sum_launch(query, sparse_tensor_wgmma::workspace(query, config).product,
-                                       sparse_tensor::sums_again(query, config.certify, topology)));
+                                       sparse_tensor::sums_again(query, topology)));
     return list;
   }
 };

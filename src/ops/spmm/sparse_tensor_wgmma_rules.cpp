@@ -35,7 +35,6 @@ int registers_needed(const SparseTensorWgmmaConfig& c) {
 
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
     Rule{lacks_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
     Rule{past_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",

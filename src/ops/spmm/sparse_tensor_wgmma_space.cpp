@@ -58,8 +58,7 @@ SparseTensorWgmmaConfig config_of(const SpmmQuery& query, const Shape& shape, in
                                     .min_blocks = shape.min_blocks,
                                     .stream_output = streams_output(query),
                                     .tensor_copies = tensor_copies,
-                                    .cluster_sums = slicing.cluster_sums,
-                                    .certify = certifies(query)};
+                                    .cluster_sums = slicing.cluster_sums};
   config.stages = stages_that_fit(query, config);
   return config;
 }

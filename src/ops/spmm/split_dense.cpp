@@ -8,6 +8,7 @@
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/unpack_sum.hpp"
 
 namespace vostok::ops {
 
@@ -82,7 +83,7 @@ Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
                                    .layout = problem.dense_layout,
                                    .alignment = dense_alignment(query),
                                    .batched = problem.batch > 1,
-                                   .marked = what.certify && packed_scales_rows(what.mode)};
+                                   .marked = certifies(query) && packed_scales_rows(what.mode)};
   const SplitDenseConfig config = {
       .tile_columns = what.tile_columns, .scale_blocks = what.scale_blocks, .threads = 256 * what.scale_blocks};
   codegen::KernelRequest request = {

@@ -15,7 +15,6 @@ struct SplitDense {
   int scale_blocks = 1;                 ///< k blocks that share one scale for each column
   std::int64_t tiles_offset_bytes = 0;  ///< offset of the tiles in the workspace, a multiple of 256
   std::int64_t scales_offset_bytes = 0;
-  bool certify = false;  ///< scales tell what columns lose
 };
 
 /// Why B cannot be cut this way; nothing if it can.

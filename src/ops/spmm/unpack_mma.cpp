@@ -22,8 +22,8 @@ namespace {
 static_assert(codegen::lists_every_field<UnpackMmaTraits>(), "fields(UnpackMmaTraits) must name every member");
 static_assert(codegen::lists_every_field<UnpackMmaConfig>(), "fields(UnpackMmaConfig) must name every member");
 
-StripKind strip_kind(const UnpackMmaConfig& config) {
-  return {.mode = config.mode, .marked = certifies_splits(config)};
+StripKind strip_kind(const SpmmQuery& query, const UnpackMmaConfig& config) {
+  return {.mode = config.mode, .marked = certifies_splits(stage_traits(query), config)};
 }
 
 /// Columns of the tiles that B is prepared in.
@@ -48,7 +48,7 @@ SlicedProduct sliced(const UnpackMmaConfig& config, std::int64_t partial_offset_
 WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackMmaConfig& config) {
   constexpr std::int64_t alignment_bytes = 256;
   WorkspaceLayout layout;
-  layout.tiles_offset_bytes = packed_workspace_bytes(query, strip_kind(config));
+  layout.tiles_offset_bytes = packed_workspace_bytes(query, strip_kind(query, config));
   layout.scales_offset_bytes = layout.tiles_offset_bytes;
   layout.partial_offset_bytes = layout.tiles_offset_bytes;
   if (config.prepare_dense) {
@@ -104,7 +104,7 @@ struct Binding {
 
 Binding binding_of(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
   const WorkspaceLayout workspace = workspace_layout(query, config);
-  return {.packed = packed_operand(query, strip_kind(config), topology, 0),
+  return {.packed = packed_operand(query, strip_kind(query, config), topology, 0),
           .slices = sliced(config, workspace.partial_offset_bytes),
           .operands = DenseOperands::of(query),
           .slice_blocks = slice_blocks(query, config),
@@ -114,9 +114,8 @@ Binding binding_of(const SpmmQuery& query, const UnpackMmaConfig& config, const 
 }
 
 SumsAgain sums_again(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
-  return {.certify = config.certify,
-          .kind = strips_kind(stage_traits(query), config),
-          .packed = packed_operand(query, strip_kind(config), topology, 0)};
+  return {.kind = strips_kind(stage_traits(query), config),
+          .packed = packed_operand(query, strip_kind(query, config), topology, 0)};
 }
 
 Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, const TopologyPointers& topology) {
@@ -133,7 +132,7 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackMmaConfig& config, co
 }  // namespace
 
 UnpackMmaTraits stage_traits(const SpmmQuery& query) {
-  return {.element = query.problem.element, .dense_layout = query.problem.dense_layout};
+  return {.element = query.problem.element, .dense_layout = query.problem.dense_layout, .certify = certifies(query)};
 }
 
 UnpackMmaTraits traits(const SpmmQuery& query, const UnpackMmaConfig& config) {
@@ -188,8 +187,8 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
             .packed_strips = true,
             .packing = packs_in_workspace(query)};
   }
-  std::string packed_format(const SpmmQuery&, const UnpackMmaConfig& config) const override {
-    return ops::packed_format(unpack_mma::strip_kind(config));
+  std::string packed_format(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
+    return ops::packed_format(unpack_mma::strip_kind(query, config));
   }
 
   std::int64_t workspace_bytes(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
@@ -201,13 +200,12 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
     const unpack_mma::WorkspaceLayout workspace = unpack_mma::workspace_layout(query, config);
     std::vector<Launch> list;
     if (packs_in_workspace(query))
-      list.push_back(pack_strips_launch(query, unpack_mma::strip_kind(config), topology, 0));
+      list.push_back(pack_strips_launch(query, unpack_mma::strip_kind(query, config), topology, 0));
     if (config.prepare_dense)
       list.push_back(split_dense_launch(query, {.mode = config.mode,
                                                 .tile_columns = unpack_mma::prepared_columns,
                                                 .tiles_offset_bytes = workspace.tiles_offset_bytes,
-                                                .scales_offset_bytes = workspace.scales_offset_bytes,
-                                                .certify = config.certify}));
+                                                .scales_offset_bytes = workspace.scales_offset_bytes}));
     list.push_back(unpack_mma::multiply_launch(query, config, topology));
     if (config.k_split > 1)
       list.push_back(unpack_sum_launch(query, unpack_mma::sliced(config, workspace.partial_offset_bytes),

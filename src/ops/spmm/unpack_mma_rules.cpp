@@ -34,7 +34,6 @@ int registers_needed(const UnpackMmaConfig& c) {
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
     Rule{lacks_tf32_reason, [](const Case& c) { return lacks_tf32(c.query, c.config.mode); }},
-    Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
     Rule{"bulk_strips takes the copy engine of sm_90 and later",
          [](const Case& c) { return c.config.bulk_strips && !has_copy_engine(c.query); }},
     Rule{"k has fewer blocks of 64 than k_split has slices",

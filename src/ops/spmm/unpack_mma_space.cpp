@@ -84,8 +84,7 @@ UnpackMmaConfig common(const SpmmQuery& query, const Terms& terms) {
           .strip_pairs = usual_strip_pairs(query),
           .promotion_blocks = packed_pair_words(terms.mode) == 2 ? 1 : 4,
           .prepare_dense = terms.prepare_dense,
-          .stream_output = streams_output(query),
-          .certify = certifies(query)};
+          .stream_output = streams_output(query)};
 }
 
 /// Columns for a narrow n: the power of two that holds it, at least an octet.

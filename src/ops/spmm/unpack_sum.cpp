@@ -23,13 +23,14 @@ struct SumBinding {
   SlicedProduct product;
   SumsAgain again;
   DenseOperands operands;
+  bool certify;
   int warps;
 
   device::Dim3 operator()(const SpmmArguments& call, UnpackSumArgs& args) const {
     const StoredMatrix c = operands.output(call.n);
     const StoredMatrix b = operands.dense(call.n);
     args = {.partial = partial_sums(product, operands.m, call),
-            .strips = again.certify ? again.packed.strips(call) : PackedStrips{},
+            .strips = certify ? again.packed.strips(call) : PackedStrips{},
             .whole_dense = whole_dense(operands.dense_layout, b, call.dense),
             .output = call.output,
             .residual = call.residual,
@@ -79,22 +80,26 @@ Launch unpack_sum_launch(const SpmmQuery& query, const SlicedProduct& product, c
   const Spmm& problem = query.problem;
   UnpackSumTraits traits;
   take_output(query, traits);
-  if (again.certify) {  // else one kernel serves all
+  traits.certify = certifies(query);
+  if (traits.certify) {  // else one kernel serves all
     traits.element = problem.element;
     traits.mode = again.kind.mode;
     traits.grain = again.kind.grain;
     traits.sparse_strips = again.kind.sparse;
     traits.marked_strips = again.kind.marked;
   }
-  const UnpackSumConfig config = {.stream_output = product.stream_output, .certify = again.certify};
+  const UnpackSumConfig config = {.stream_output = product.stream_output};
   codegen::KernelRequest request = {
       .family = "unpack_sum",
       .header = "spmm/unpack_sum.h",
       .expression = codegen::name_expression("unpack_sum", "UnpackSumTraits", traits, "UnpackSumConfig", config)};
   const device::LaunchShape shape = {
       .grid = {}, .block = {32U * static_cast<unsigned>(config.warps)}, .shared_bytes = 0};
-  const SumBinding binding = {
-      .product = product, .again = again, .operands = DenseOperands::of(query), .warps = config.warps};
+  const SumBinding binding = {.product = product,
+                              .again = again,
+                              .operands = DenseOperands::of(query),
+                              .certify = traits.certify,
+                              .warps = config.warps};
   const std::int64_t strips = ceil_div(query.statistics.rows, packed_strip_rows()) * ceil_div(query.n.most, 8);
   return Launch::of<SpmmArguments, UnpackSumArgs>(std::move(request), shape, binding)
       .spread(query.device, ceil_div(strips, config.warps) * problem.batch);

@@ -47,8 +47,6 @@ WholeDense whole_dense(Layout layout, const StoredMatrix& stored, const void* fi
 /// Whether what B holds in rows that A does not name must not show. Tensor cores multiply these elements by zeros, so
 /// that such sums are made again.
 inline bool certifies(const SpmmQuery& query) { return query.problem.nonfinite == NonFinite::sparse; }
-inline constexpr const char* lacks_certify_reason =
-    "elements that A lacks are multiplied as zeros: nonfinite = sparse takes certify";
 
 /// Whether a mode's products are less exact than the problem's math allows; and the rule's reason.
 inline bool lacks_tf32(const SpmmQuery& query, PackedMode mode) {
@@ -58,7 +56,6 @@ inline constexpr const char* lacks_tf32_reason = "mode bf16x3 takes math = tf32"
 
 /// What the second launch makes sums again from, if it does.
 struct SumsAgain {
-  bool certify = false;
   StripsKind kind = {};
   PackedOperand packed = {};
 };

@@ -63,9 +63,8 @@ struct Binding {
 };
 
 SumsAgain sums_again(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology) {
-  return {.certify = config.certify,
-          .kind = strips_kind(stage_traits(query, config), config),
-          .packed = packed_operand(query, strip_kind(config), topology, 0)};
+  return {.kind = strips_kind(stage_traits(query, config), config),
+          .packed = packed_operand(query, strip_kind(query, config), topology, 0)};
 }
 
 Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology) {
@@ -81,7 +80,7 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
                                      .block = {static_cast<unsigned>(threads(config))},
                                      .shared_bytes = shared_bytes(t, config),
                                      .cluster = static_cast<unsigned>(tile_parts(config).blocks)};
-  const Binding binding = {.packed = packed_operand(query, strip_kind(config), topology, 0),
+  const Binding binding = {.packed = packed_operand(query, strip_kind(query, config), topology, 0),
                            .split = workspace.dense,
                            .product = workspace.product,
                            .operands = DenseOperands::of(query),
@@ -102,14 +101,13 @@ std::int64_t slice_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& confi
 WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr std::int64_t alignment_bytes = 256;
   WorkspaceLayout layout;
-  layout.bytes = packed_workspace_bytes(query, strip_kind(config));
+  layout.bytes = packed_workspace_bytes(query, strip_kind(query, config));
   layout.dense = {.mode = config.mode,
                   .tile_columns = prepared_columns(config),
                   .scale_blocks = scale_blocks(config),
                   .tiles_offset_bytes = layout.bytes};
   if (config.prepare_dense) layout.bytes += split_tiles_bytes(query, config.mode, prepared_columns(config));
   layout.dense.scales_offset_bytes = layout.bytes;
-  layout.dense.certify = config.certify;
   if (config.prepare_dense) layout.bytes += split_scales_bytes(query, config.mode, prepared_columns(config));
   layout.product = {.tile_rows = tile_rows(config),
                     .tile_columns = config.tile_columns,
@@ -123,10 +121,13 @@ WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig
 
 UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   return {.element = query.problem.element,
-          .dense_layout = config.prepare_dense ? Layout::row_major : query.problem.dense_layout};
+          .dense_layout = config.prepare_dense ? Layout::row_major : query.problem.dense_layout,
+          .certify = certifies(query)};
 }
 
-StripKind strip_kind(const UnpackWgmmaConfig& config) { return {config.mode, config.grain, certifies_splits(config)}; }
+StripKind strip_kind(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  return {config.mode, config.grain, certifies_splits(stage_traits(query, config), config)};
+}
 
 namespace {
 
@@ -185,8 +186,8 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
     form.packing = packs_in_workspace(query);
     return form;
   }
-  std::string packed_format(const SpmmQuery&, const UnpackWgmmaConfig& config) const override {
-    return ops::packed_format(unpack_wgmma::strip_kind(config));
+  std::string packed_format(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
+    return ops::packed_format(unpack_wgmma::strip_kind(query, config));
   }
 
   std::int64_t workspace_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
@@ -198,7 +199,7 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
     const unpack_wgmma::WorkspaceLayout workspace = unpack_wgmma::workspace_layout(query, config);
     std::vector<Launch> list;
     if (packs_in_workspace(query))
-      list.push_back(pack_strips_launch(query, unpack_wgmma::strip_kind(config), topology, 0));
+      list.push_back(pack_strips_launch(query, unpack_wgmma::strip_kind(query, config), topology, 0));
     if (config.prepare_dense) list.push_back(split_dense_launch(query, workspace.dense));
     list.push_back(unpack_wgmma::multiply_launch(query, config, topology));
     if (launched_slices(config) > 1)

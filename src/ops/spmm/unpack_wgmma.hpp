@@ -25,7 +25,7 @@ UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config
 UnpackWgmmaTraits stage_traits(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
 /// The strips that a config reads.
-StripKind strip_kind(const UnpackWgmmaConfig& config);
+StripKind strip_kind(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
 /// Blocks of 64 k in a slice of k.
 std::int64_t slice_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config);

@@ -41,7 +41,6 @@ int registers_needed(const UnpackWgmmaConfig& config) {
 /// The rules independent of the k split. Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules_of_tile = {
     Rule{lacks_tf32_reason, [](const Case& c) { return lacks_tf32(c.query, c.config.mode); }},
-    Rule{lacks_certify_reason, [](const Case& c) { return certifies(c.query) && !c.config.certify; }},
     Rule{"lines of B do not start and end at the 16 bytes of a copy: it takes prepare_dense",
          [](const Case& c) { return !c.config.prepare_dense && dense_alignment(c.query) < 16; }},
     Rule{lacks_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},

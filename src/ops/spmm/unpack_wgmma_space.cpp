@@ -115,8 +115,7 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
   if (!splits_dense(config)) config.producer_warps = consumer_warps(config) > 4 || copies_by_threads(config) ? 4 : 1;
   config.promotion_blocks = promotion_blocks(query, config);
   config.stream_output = streams_output(query, usual_l2_bytes_of_sm_90);
-  config.certify = certifies(query);
-  config.stream_strips = reads_strips_once(query, strip_kind(config), config.tile_columns);
+  config.stream_strips = reads_strips_once(query, strip_kind(query, config), config.tile_columns);
   config.stages = stages_that_fit(query, config);
   return config;
 }

@@ -92,7 +92,7 @@ class Spmm(Problem["plans.SpmmPlan"]):
     alignment_bytes: int = 16
     math: str = "accurate"
     deterministic: bool = True
-    nonfinite: str = "dense"
+    nonfinite: str = "sparse"
     value_lifetime: str = "per_call"
     bias: str = "none"
     bias_element: str = "f32"
@@ -129,7 +129,7 @@ class Sddmm(Problem["plans.SddmmPlan"]):
     alignment_bytes: int = 16
     math: str = "accurate"
     deterministic: bool = True
-    nonfinite: str = "dense"
+    nonfinite: str = "sparse"
     scale: str = "one"
     multiply: bool = False
     accumulate: bool = False
@@ -198,7 +198,7 @@ class SparseAttention(Problem["plans.AttentionPlan"]):
     alignment_bytes: int = 16
     math: str = "accurate"
     deterministic: bool = True
-    nonfinite: str = "dense"
+    nonfinite: str = "sparse"
     saved: str = "none"
     heads_at_once: int = 0
 

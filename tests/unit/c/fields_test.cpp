@@ -27,7 +27,7 @@ TEST_CASE("each field of a problem becomes the field of its name") {
                          .alignment_bytes = 8,
                          .math = VOSTOK_MATH_TF32,
                          .deterministic = 0,
-                         .nonfinite = VOSTOK_NON_FINITE_SPARSE,
+                         .nonfinite = VOSTOK_NON_FINITE_DENSE,
                          .value_lifetime = VOSTOK_VALUE_LIFETIME_PERSISTENT,
                          .bias = VOSTOK_BIAS_PER_COLUMN,
                          .residual = 1,
@@ -54,7 +54,7 @@ TEST_CASE("each field of a problem becomes the field of its name") {
                                            .alignment_bytes = 8,
                                            .math = Math::tf32,
                                            .deterministic = false,
-                                           .nonfinite = NonFinite::sparse,
+                                           .nonfinite = NonFinite::dense,
                                            .value_lifetime = ValueLifetime::persistent,
                                            .epilogue = {.bias = Bias::per_column,
                                                         .bias_element = Dtype::f16,
@@ -79,7 +79,7 @@ TEST_CASE("each field of a problem becomes the field of its name") {
                            .alignment_bytes = 4,
                            .math = VOSTOK_MATH_STRICT,
                            .deterministic = 0,
-                           .nonfinite = VOSTOK_NON_FINITE_SPARSE,
+                           .nonfinite = VOSTOK_NON_FINITE_DENSE,
                            .scale = VOSTOK_SCALE_HOST,
                            .multiply = 1,
                            .accumulate = 0,
@@ -100,7 +100,7 @@ TEST_CASE("each field of a problem becomes the field of its name") {
                                               .alignment_bytes = 4,
                                               .math = Math::strict,
                                               .deterministic = false,
-                                              .nonfinite = NonFinite::sparse,
+                                              .nonfinite = NonFinite::dense,
                                               .scale = Scale::host,
                                               .multiply = true,
                                               .accumulate = false});
@@ -163,7 +163,7 @@ TEST_CASE("each field of a smaller problem becomes the field of its name") {
                                    .alignment_bytes = 2,
                                    .math = VOSTOK_MATH_TF32,
                                    .deterministic = 0,
-                                   .nonfinite = VOSTOK_NON_FINITE_SPARSE,
+                                   .nonfinite = VOSTOK_NON_FINITE_DENSE,
                                    .saved = VOSTOK_SAVED_ROW_STATISTICS,
                                    .heads_at_once = 12};
   const SparseAttention expected{.n = 1,
@@ -182,7 +182,7 @@ TEST_CASE("each field of a smaller problem becomes the field of its name") {
                                  .alignment_bytes = 2,
                                  .math = Math::tf32,
                                  .deterministic = false,
-                                 .nonfinite = NonFinite::sparse,
+                                 .nonfinite = NonFinite::dense,
                                  .saved = Saved::row_statistics,
                                  .heads_at_once = 12};
   CHECK(c::problem_of<SparseAttention>(&attention) == expected);

@@ -228,6 +228,12 @@ struct Answers {
   int refused_by_kernel = 0;
 };
 
+/// Whether k is cut. A kernel that sums a part of it has other traits: it does not store C.
+bool cuts_k(const FieldMap& config) {
+  const auto field = config.find("k_split");
+  return field != config.end() && field->second != "1";
+}
+
 void compare(const ops::Family& family, const ops::Query& query, sparse::Random& random, Answers& answers) {
   const std::vector<FieldMap> space = family.space(query);
   const std::vector<Specialisation> standard = with_rules(family.launches(query, family.default_config(query), {}));
@@ -238,6 +244,7 @@ void compare(const ops::Family& family, const ops::Query& query, sparse::Random&
     const auto reason = family.forbidden(query, config);
     if (reason) {
       Specialisation asked = standard.front();
+      if (cuts_k(config) != cuts_k(asked.config.fields)) continue;
       asked.config.fields = config;
       const std::string sentence = asked.broken_rule();
       if (sentence.empty()) continue;

@@ -168,11 +168,13 @@ TEST_CASE("tensor_sample's workspace holds the prepared operands and, where n is
   const auto query = query_of({.n = 256});
   TensorSampleConfig config = usual;
   const auto bytes = [&](const ops::SddmmQuery& q) { return family().workspace_bytes(q, codegen::to_map(config)); };
-  CHECK(bytes(*query) == (2048 + 512) * (256 * 4 + 1));
+  // Of an element two terms, of a row an exponent and a mark.
+  CHECK(bytes(*query) == (2048 + 512) * (256 * 4 + 2));
+  CHECK(bytes(*query_of({.n = 256, .nonfinite = NonFinite::dense})) == (2048 + 512) * (256 * 4 + 1));
   CHECK(bytes(*query_of({.n = 193})) == bytes(*query));
   CHECK(family().launches(*query, codegen::to_map(config), {}).size() == 2);
   config.n_split = 2;
-  CHECK(bytes(*query) == std::int64_t{2048 + 512} * (256 * 4 + 1) + std::int64_t{2} * 4 * layer.nonzeros);
+  CHECK(bytes(*query) == std::int64_t{2048 + 512} * (256 * 4 + 2) + std::int64_t{2} * 4 * layer.nonzeros);
   CHECK(family().launches(*query, codegen::to_map(config), {}).size() == 3);
   config = {.mode = PackedMode::f16x1, .warp_rows = 32, .promotion_steps = 4};
   CHECK(bytes(*query_of({.n = 256, .batch = 3, .element = Dtype::f16})) == 3 * (2048 + 512) * 256 * 2);

@@ -113,7 +113,8 @@ TEST_CASE("unpack_mma's mode follows the elements, and the format follows the mo
   };
   CHECK(mode_of({.n = 64, .element = Dtype::f16}) == "strip16x64/pair/f16x1");
   CHECK(mode_of({.n = 64, .element = Dtype::bf16}) == "strip16x64/pair/bf16x1");
-  CHECK(mode_of({.n = 64}) == "strip16x64/pair/f16x3");
+  CHECK(mode_of({.n = 64}) == "strip16x64/pair/f16x3/marked");
+  CHECK(mode_of({.n = 64, .nonfinite = NonFinite::dense}) == "strip16x64/pair/f16x3");
   CHECK(mode_of({.n = 64, .math = Math::tf32}) == "strip16x64/pair/bf16x3");
 }
 

@@ -144,7 +144,7 @@ TEST_CASE("unpack_wgmma takes fours for f32 of few nonzeros, and where it does r
   const ops::SpmmQuery query =
       query_of({.n = 4096, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, 0.1));
   UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
-  CHECK(family().packed_format(query, codegen::to_map(config)) == "strip16x64/four/f16x3");
+  CHECK(family().packed_format(query, codegen::to_map(config)) == "strip16x64/four/f16x3/marked");
   CHECK(family().needs(query, codegen::to_map(config)).packed_fours);
   CHECK_FALSE(family().needs(query, codegen::to_map(config)).packed_strips);
   config.strip_pairs = 260;

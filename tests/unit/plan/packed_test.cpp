@@ -378,7 +378,7 @@ TEST_CASE("a plan of several n reads one format: that in which all n together lo
     return plan.packed_format();
   };
   // Where both read the same, there is nothing to choose.
-  CHECK(format(Dtype::f32, 256, reads_strips, reads_strips) == "strip16x64/pair/f16x3");
+  CHECK(format(Dtype::f32, 256, reads_strips, reads_strips) == "strip16x64/pair/f16x3/marked");
   // A small f32 product loses least from CSR, a large one of f16 from strips, whether the largest n or the other would
   // read it.
   CHECK(format(Dtype::f32, 256, reads_csr, reads_strips) == "csr/f32");
