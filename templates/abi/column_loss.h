@@ -10,9 +10,11 @@
 namespace vostok {
 
 /// An inverse scale with a bound of the number of such elements.
+constexpr unsigned marked_scale_bits(unsigned inverse_bits, unsigned lossy) {
+  return inverse_bits | (lossy > 16 ? 3 : lossy > 1 ? 2 : lossy);
+}
 constexpr float marked_scale(float inverse, unsigned lossy) {
-  const unsigned mark = lossy > 16 ? 3 : lossy > 1 ? 2 : lossy;
-  return __builtin_bit_cast(float, __builtin_bit_cast(unsigned, inverse) | mark);
+  return __builtin_bit_cast(float, marked_scale_bits(__builtin_bit_cast(unsigned, inverse), lossy));
 }
 
 constexpr unsigned marked_scale_mask() { return 3; }

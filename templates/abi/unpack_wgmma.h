@@ -187,15 +187,6 @@ constexpr int prepared_columns(const UnpackWgmmaConfig& config) {
 /// Whether the block splits an f32 B into its terms.
 constexpr bool splits_dense(const UnpackWgmmaConfig& config) { return !config.prepare_dense && terms(config) == 2; }
 
-/// Whether the warps that split B count what its columns lose; else their inverse scales tell it.
-constexpr bool counts_losses(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return certifies_splits(traits, config) && splits_dense(config);
-}
-/// Shared memory of the counts, and of the barrier that says that they are whole.
-constexpr int loss_count_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return counts_losses(traits, config) ? 8 + 4 * config.tile_columns : 0;
-}
-
 /// Whether threads copy B, by cp.async, and not the copy engine.
 constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) {
   return !config.prepare_dense && !config.tensor_copies && !splits_dense(config);
@@ -273,11 +264,11 @@ constexpr int ring_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfi
   return config.stages * stage_bytes(traits, config);
 }
 
-/// Dynamic shared memory of a block: stages, rows of what is left over, two barriers for each stage, that of a
-/// cluster's sums, and counts of what columns lose.
+/// Dynamic shared memory of a block: stages, rows of what is left over, two barriers for each stage, and that of a
+/// cluster's sums.
 constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
   return ring_bytes(traits, config) + consumer_warps(config) * left_scratch_bytes(config) + config.stages * 16 +
-         tile_parts(config).barrier_bytes() + loss_count_bytes(traits, config);
+         tile_parts(config).barrier_bytes();
 }
 
 constexpr int launch_registers(const UnpackWgmmaConfig& config) {

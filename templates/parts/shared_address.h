@@ -36,10 +36,6 @@ __device__ inline unsigned load_word(SharedAddress from) {
 __device__ inline void store_word(SharedAddress to, unsigned word) {
   asm volatile("st.shared.b32 [%0], %1;" ::"r"(to.at), "r"(word) : "memory");
 }
-/// Several threads may add at once. The emulator has none that do.
-__device__ inline void add_to_word(SharedAddress to, unsigned word) {
-  asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(to.at), "r"(word) : "memory");
-}
 
 #endif
 

@@ -16,9 +16,7 @@ namespace vostok {
 
 /// Of so many columns of a warp, two neighbours of every 64 a lane. In registers, and with few instructions: the loop
 /// looks at them at every promotion (bench/notes/certificates.md#what-it-costs).
-///
-/// `counted`: others have counted the columns' losses; else scales tell them.
-template <int columns, bool counted>
+template <int columns>
 class ColumnLosses {
   static constexpr int chunks = (columns + 63) / 64;
   static constexpr unsigned everyone = 0xffffffffU;
@@ -37,7 +35,7 @@ class ColumnLosses {
       const Vector<float, 2> scales = load(64 * i + threadIdx.x % lanes * 2);
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
-        if constexpr (!counted) found_ |= __builtin_bit_cast(unsigned, scales.at[j]);
+        found_ |= __builtin_bit_cast(unsigned, scales.at[j]);
         largest_[i][j] = fmaxf(largest_[i][j], scales.at[j]);
       }
     }
@@ -45,25 +43,8 @@ class ColumnLosses {
 
   /// Once all are in, before vouch(): there were at most so many k blocks. Every lane calls it.
   __device__ void end(unsigned k_blocks) {
-    static_assert(!counted, "scales tell the losses");
     lossy_ = marked_count(found_) * static_cast<float>(k_blocks);
     any_ = __any_sync(everyone, (found_ & (marked_scale_mask() | row_loses_bit)) != 0);
-  }
-
-  /// The same where they were counted: of a column as count(column) says.
-  template <class Count>
-  __device__ void end(Count count) {
-    static_assert(counted, "scales do not tell the losses");
-    unsigned most = 0;
-#pragma unroll
-    for (int i = 0; i < chunks; ++i)
-#pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        const unsigned found = count(64 * i + threadIdx.x % lanes * 2 + j);
-        most = found > most ? found : most;
-      }
-    lossy_ = static_cast<float>(most);
-    any_ = __any_sync(everyone, (most | found_) != 0);
   }
 
   /// Whether anything is lost, after end(): the same for the whole warp.
@@ -88,7 +69,7 @@ class ColumnLosses {
 
  private:
   float largest_[chunks][2] = {};  ///< inverse scale of each of the lane's columns
-  unsigned found_ = 0;             ///< the bits of all of them, or of its rows alone
+  unsigned found_ = 0;             ///< the bits of all of them
   float lossy_ = 0;                ///< a bound of how many elements lose something in each of them
   bool any_ = false;
 };
@@ -100,7 +81,7 @@ struct NoLosses {
   __device__ void end(unsigned) {}
 };
 
-template <int columns, bool exist, bool counted = false>
-using LossesOf = Either<NoLosses, ColumnLosses<columns, counted>, exist>;
+template <int columns, bool exist>
+using LossesOf = Either<NoLosses, ColumnLosses<columns>, exist>;
 
 }  // namespace vostok

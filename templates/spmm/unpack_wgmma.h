@@ -42,7 +42,7 @@ __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>&
         .add_to(sum);
   }
   consumer.run(sum);
-  sum.know_losses(stages, strips.k_blocks);
+  sum.know_losses(strips.k_blocks);
   TileSums<F, WarpgroupSum<F>> sums(sum, stages, tile.slice, warp.group, warp.strip);
   sums.exchange();
   sums.store(args, tile);
@@ -64,12 +64,8 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
       initialise_barrier(stages.empty(stage), 32 * group_warps(config));
     }
     initialise_sums(stages, tile.slice);
-    if constexpr (counts_losses(F::traits, config)) initialise_barrier(stages.counted(), 32 * config.producer_warps);
     publish_barriers();
   }
-  if constexpr (counts_losses(F::traits, config))
-    for (unsigned i = threadIdx.x; i < config.tile_columns; i += threads(config))
-      store_word({stages.losses() + 4 * i}, 0);
   __syncthreads();
 
   constexpr unsigned consumers = consumer_warps(config);

@@ -115,14 +115,9 @@ class WarpgroupSum {
 
   /// Once, after end(): what is lost, by rows too, which no register held until now. That is rare, and their load is
   /// waited for.
-  __device__ void know_losses([[maybe_unused]] const UnpackWgmmaStages<F>& stages, [[maybe_unused]] unsigned k_blocks) {
+  __device__ void know_losses([[maybe_unused]] unsigned k_blocks) {
     if constexpr (certifies) {
-      if constexpr (counts_losses(F::traits, config)) {
-        wait_barrier(stages.counted(), 0);
-        losses_.end([&](unsigned column) { return load_word({stages.losses() + 4 * column}); });
-      } else {
-        losses_.end(k_blocks);
-      }
+      losses_.end(k_blocks);
       if (!losses_.any()) return;
       const float* const row_scales = aside_.row_scales;
 #pragma unroll
@@ -234,7 +229,7 @@ class WarpgroupSum {
   int blocks_ = 0;                                 ///< multiplied since the last promotion
   int promotions_ = 0;                             ///< since sums were set aside
   RowLoss row_losses_[certifies ? 2 : 1];
-  LossesOf<config.tile_columns, certifies, counts_losses(F::traits, config)> losses_;
+  LossesOf<config.tile_columns, certifies> losses_;
   SumsAside<F>& aside_;
 };
 

@@ -284,12 +284,6 @@ class SplitProducer {
                 tile.first_strip(), copies(), block_step) {}
 
   __device__ void run() {
-    split();
-    if constexpr (counts_losses(F::traits, F::config)) arrive(stages_.counted());
-  }
-
- private:
-  __device__ void split() {
     if (walk_.block() >= count_) return;
     SplitElements<F> elements;
     loads_.load(elements, walk_.block(), walk_.unit());
@@ -304,6 +298,7 @@ class SplitProducer {
     }
   }
 
+ private:
   __device__ bool copies_strips() const { return walk_.unit() == 0 && threadIdx.x % 32 == 0; }
   /// Copies of strips that this thread queues.
   __device__ unsigned copies() const {
@@ -322,12 +317,11 @@ class SplitProducer {
     prefetch(split_lines_ahead());
     __syncwarp();
     const bool small = store_split(elements, stages_, stage, walk_.unit());
+    if constexpr (certifies_splits(F::traits, F::config))
+      if (__any_sync(0xffffffffU, small))
+        SplitScales<F>::mark(elements, stages_.scales(stage) + 4 * walk_.unit() * split_unit_columns());
     publish_to_async_proxy();
     arrive(stages_.full(stage));
-    // Beside the multiplication: who multiplies asks for the counts in the end.
-    if constexpr (counts_losses(F::traits, F::config))
-      if (__any_sync(0xffffffffU, small))
-        SplitScales<F>::count(elements, stages_.losses() + 4 * walk_.unit() * split_unit_columns());
   }
 
   UnpackWgmmaStages<F> stages_;

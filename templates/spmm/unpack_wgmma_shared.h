@@ -28,9 +28,8 @@ class UnpackWgmmaStages {
   static constexpr unsigned scratch_begin = strips_begin + config.stages * strip_bytes;
   static constexpr unsigned barriers_begin = scratch_begin + consumer_warps(config) * left_scratch_bytes(config);
   static_assert(dense_bytes % 1024 == 0, "swizzled lines repeat every 1024 bytes");
-  static constexpr unsigned counts_begin =
-      barriers_begin + config.stages * 2 * barrier_bytes() + tile_parts(config).barrier_bytes();
-  static_assert(counts_begin + loss_count_bytes(F::traits, config) == shared_bytes(F::traits, config),
+  static_assert(barriers_begin + config.stages * 2 * barrier_bytes() + tile_parts(config).barrier_bytes() ==
+                    shared_bytes(F::traits, config),
                 "shared_bytes differs from the layout");
 
  public:
@@ -45,9 +44,6 @@ class UnpackWgmmaStages {
   __device__ unsigned scratch(unsigned warp) const { return base_ + scratch_begin + warp * left_scratch_bytes(config); }
   /// What the other blocks of the cluster send has come.
   __device__ unsigned sent() const { return full(config.stages); }
-  /// All losses of columns are counted: of column j in the word `losses() + 4 j`.
-  __device__ unsigned counted() const { return base_ + counts_begin; }
-  __device__ unsigned losses() const { return counted() + barrier_bytes(); }
 
  private:
   unsigned base_;

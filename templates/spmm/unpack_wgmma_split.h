@@ -124,11 +124,16 @@ class SplitScales {
   /// `shared_inverses`: of the unit's columns.
   __device__ SplitScales(const SplitElements<F>& elements, unsigned shared_inverses) {
     if constexpr (scaled) {
+      unsigned largest[columns];
+      find_largest(largest, elements);
       float inverses[columns];
-      find_exponents(elements, [&](int i, int exponent) {
+#pragma unroll
+      for (int i = 0; i < columns; ++i) {
+        const unsigned of_column = Share::row_major ? warp_maximum<8>(largest[i]) : warp_maximum<1, 4>(largest[i]);
+        const int exponent = packed_scale_exponent(of_column);
         scales_[i] = __builtin_bit_cast(float, packed_power_bits(exponent));
         inverses[i] = __builtin_bit_cast(float, packed_power_bits(-exponent));
-      });
+      }
       store(inverses, shared_inverses);
     }
   }
@@ -136,19 +141,22 @@ class SplitScales {
   /// Of element j of a piece of own line i.
   __device__ float of(int i, int j) const { return scaled ? scales_[Share::row_major ? j : i] : 1.0F; }
 
-  /// Adds to the counts of columns what they may lose. Elements that would lose nothing although they are small count
-  /// as well, zeros aside.
-  static __device__ void count(const SplitElements<F>& elements, unsigned shared_counts) {
-    find_exponents(elements, [&](int i, int exponent) {
-      const float scale = __builtin_bit_cast(float, packed_power_bits(exponent));
+  /// Marks the inverses of columns that may lose something. Elements that would lose nothing although they are small
+  /// count as well, zeros aside.
+  static __device__ void mark(const SplitElements<F>& elements, unsigned shared_inverses) {
+    __syncwarp();  // other lanes have stored the inverses
+#pragma unroll
+    for (int i = 0; i < columns; ++i) {
+      const unsigned inverse = load_word(place(shared_inverses, i));
+      const float scale = 1.0F / __builtin_bit_cast(float, inverse);  // a power of two
       unsigned lossy = 0;
       visit(elements, [&](int column, float value) {
         if (column == i) lossy += may_lose<F::config.mode>(value * scale) ? 1 : 0;
       });
       lossy = Share::row_major ? warp_sum<8>(lossy) : warp_sum<1, 4>(lossy);
       const bool speaks = Share::row_major ? threadIdx.x % 32 < 8 : threadIdx.x % 8 == 0;
-      if (speaks && lossy > 0) add_to_word(place(shared_counts, i), lossy);
-    });
+      if (speaks && lossy > 0) store_word(place(shared_inverses, i), marked_scale_bits(inverse, lossy));
+    }
   }
 
  private:
@@ -161,18 +169,6 @@ class SplitScales {
       for (int part = 0; part < Share::parts; ++part)
 #pragma unroll
         for (int j = 0; j < 4; ++j) visit(Share::row_major ? j : i, elements.at[i][part][j]);
-  }
-
-  /// take(i, exponent) of each column's scale.
-  template <class Take>
-  static __device__ void find_exponents(const SplitElements<F>& elements, Take take) {
-    unsigned largest[columns];
-    find_largest(largest, elements);
-#pragma unroll
-    for (int i = 0; i < columns; ++i) {
-      const unsigned of_column = Share::row_major ? warp_maximum<8>(largest[i]) : warp_maximum<1, 4>(largest[i]);
-      take(i, packed_scale_exponent(of_column));
-    }
   }
 
   static __device__ void find_largest(unsigned (&largest)[columns], const SplitElements<F>& elements) {
@@ -190,9 +186,9 @@ class SplitScales {
     visit(elements, [&](int column, float value) { largest[column] = max(largest[column], finite_magnitude(value)); });
   }
 
-  /// Of an own column's word, where each column has one.
-  static __device__ SharedAddress place(unsigned words, int column) {
-    return {words +
+  /// Of an own column's inverse.
+  static __device__ SharedAddress place(unsigned shared_inverses, int column) {
+    return {shared_inverses +
             4 * (Share::row_major ? Share::first_place() + column : Share::first_line() + Share::lines_before(column))};
   }
 
