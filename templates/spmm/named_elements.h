@@ -1,5 +1,4 @@
-// The elements of A that a row of a strip names, one by one from global memory: for what is rare, small code rather
-// than fast.
+// The elements of A that a row of a strip names, from global memory: for what is rare.
 //
 // A place that the structure does not name holds +0; where it names one, packing leaves -0 instead of that
 // (abi/packed_strips.h).
@@ -14,46 +13,92 @@ namespace vostok {
 
 namespace detail {
 
-/// The two columns of a pair, in the strip.
+/// The row's pairs in a strip: those of the four lanes that have it.
 template <PackedGrain grain>
-__device__ inline void pair_columns(int (&columns)[2], const unsigned char* strip, int lane, int bit) {
-  if constexpr (grain == PackedGrain::pair) {
-    columns[0] = packed_column(lane, bit);
-    columns[1] = columns[0] + 1;
-  } else {
-    const auto* const headers = reinterpret_cast<const unsigned*>(strip);
-    const unsigned metadata =
-        load_own(headers + four_metadata_lane(lane, bit) * 2 + 1) >> four_metadata_shift(lane, bit);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) columns[half] = four_pair_column(lane, bit, metadata, half);
-  }
-}
+class RowPairs {
+  static constexpr int words = packed_lane_words(grain);
 
+ public:
+  __device__ RowPairs(const unsigned char* strip, int row) : first_lane_(row % 8 * 4) {
+    const auto* const headers = reinterpret_cast<const unsigned*>(strip) + first_lane_ * words;
+    unsigned of_lanes[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      of_lanes[i] = load_own(headers + i * words);
+      if constexpr (grain == PackedGrain::four) metadata_[i] = load_own(headers + i * words + 1);
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      masks_ |= static_cast<unsigned long long>(packed_mask(of_lanes[i])) << 16 * i;
+      starts_ |= static_cast<unsigned long long>(packed_start(of_lanes[i])) << 16 * i;
+    }
+    left_ = masks_ & (row < 8 ? 0x5555555555555555ULL : 0xaaaaaaaaaaaaaaaaULL);
+  }
+
+  __device__ bool any() const { return left_ != 0; }
+  /// Takes out the next one; -1 where there is none.
+  __device__ int next() {
+    const int bit = __ffsll(static_cast<long long>(left_)) - 1;
+    left_ &= left_ - 1;
+    return bit;
+  }
+  /// Its number among the strip's.
+  __device__ unsigned number(int bit) const {
+    const int lane = bit / 16 * 16;
+    const unsigned before = static_cast<unsigned>(masks_ >> lane) & ((1U << bit % 16) - 1);
+    return (static_cast<unsigned>(starts_ >> lane) & 0xffffU) + static_cast<unsigned>(__popc(before));
+  }
+  /// The column of one of its two, in the strip.
+  __device__ int column(int bit, int half) const {
+    const int lane = first_lane_ + bit / 16;
+    if constexpr (grain == PackedGrain::pair) return packed_column(lane, bit % 16) + half;
+    unsigned word = metadata_[0];
+#pragma unroll
+    for (int i = 1; i < 4; ++i)
+      if (four_metadata_lane(lane, bit % 16) == first_lane_ + i) word = metadata_[i];
+    return four_pair_column(lane, bit % 16, word >> four_metadata_shift(lane, bit % 16), half);
+  }
+
+ private:
+  int first_lane_;
+  unsigned metadata_[4] = {};
+  unsigned long long masks_ = 0;  ///< of the lanes, 16 bits each
+  unsigned long long starts_ = 0;
+  unsigned long long left_;
+};
+
+/// Several pairs are loaded at once: one after another they would wait for memory each.
 template <StripsKind kind, class Visit>
 __device__ inline void visit_packed(const unsigned char* strip, int row, Visit visit) {
   using Term = Element<packed_is_f16(kind.mode) ? Dtype::f16 : Dtype::bf16>;
   constexpr int words = packed_pair_words(kind.mode);
+  constexpr int read = kind.marked ? 1 : words;  // values of marked strips are read elsewhere
+  constexpr int together = 4;
+  RowPairs<kind.grain> pairs(strip, row);
 #pragma unroll 1
-  for (int lane = row % 8 * 4; lane < row % 8 * 4 + 4; ++lane) {
-    const unsigned header = load_own(reinterpret_cast<const unsigned*>(strip) + lane * packed_lane_words(kind.grain));
-    const unsigned mask = packed_mask(header);
-#pragma unroll 1
-    for (unsigned left = mask & (row < 8 ? 0x5555U : 0xaaaaU); left != 0; left &= left - 1) {
-      const int bit = __ffs(static_cast<int>(left)) - 1;
-      const unsigned pair = packed_start(header) + static_cast<unsigned>(__popc(mask & ((1U << bit) - 1)));
-      const auto* const numbers =
-          reinterpret_cast<const unsigned short*>(strip + packed_header_bytes(kind.grain) + 4 * words * pair);
-      int columns[2];
-      pair_columns<kind.grain>(columns, strip, lane, bit);
+  while (pairs.any()) {
+    int bits[together];
+    unsigned numbers[together][read];
+#pragma unroll
+    for (int i = 0; i < together; ++i) {
+      bits[i] = pairs.next();
+      if (bits[i] < 0) continue;
+      const auto* const at =
+          reinterpret_cast<const unsigned*>(strip + packed_header_bytes(kind.grain)) + words * pairs.number(bits[i]);
+#pragma unroll
+      for (int word = 0; word < read; ++word) numbers[i][word] = load_own(at + word);
+    }
+#pragma unroll
+    for (int i = 0; i < together; ++i)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const unsigned short high = load_own(numbers + half);
+        if (bits[i] < 0) continue;
+        const auto high = static_cast<unsigned short>(numbers[i][0] >> 16 * half);
         if (high == 0) continue;
         float value = Term::to_float(high);
-        if constexpr (words == 2) value += Term::to_float(load_own(numbers + 2 + half));
-        visit(columns[half], value);
+        if constexpr (read == 2) value += Term::to_float(static_cast<unsigned short>(numbers[i][1] >> 16 * half));
+        visit(pairs.column(bits[i], half), value);
       }
-    }
   }
 }
 
@@ -85,7 +130,8 @@ __device__ inline void visit_sparse(const unsigned char* strip, int row, Visit v
 }  // namespace detail
 
 /// visit(column, value) for what row `row` of the strip at `strip` names: columns of the strip, values as they are
-/// scaled, in an order that is the strip's alone. What is left over is not among them.
+/// scaled (of marked strips their first terms), in an order that is the strip's alone. What is left over is not among
+/// them.
 template <StripsKind kind, class Visit>
 __device__ inline void visit_named(const unsigned char* strip, int row, Visit visit) {
   if constexpr (kind.sparse) detail::visit_sparse<kind>(strip, row, visit);

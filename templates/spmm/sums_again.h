@@ -51,6 +51,7 @@ template <class F, bool certifies = F::traits.certify>
 class SumsAgain {
   static constexpr StripsKind kind = strips_kind(F::traits, F::config);
   static constexpr unsigned everyone = 0xffffffffU;
+  static constexpr int together = 4;  ///< elements that a lane loads at once
   using Dense = Element<F::traits.element>;
 
  public:
@@ -122,11 +123,21 @@ class SumsAgain {
       number += __shfl_sync(everyone, through, 31);
       float few = 0.0F;  // a block's: sums of more would round too often
 #pragma unroll 1
-      for (; named != 0; named &= named - 1, ++at) {
-        const int k = __ffsll(static_cast<long long>(named)) - 1;
-        const float value = load_own(strips.exact.values +
-                                     (strips.exact.places != nullptr ? load_global(strips.exact.places + at) : at));
-        few = fmaf(value, dense_at(static_cast<long long>(block) * packed_strip_columns() + k, column), few);
+      for (; named != 0; at += together) {
+        int k[together];
+        float values[together], dense[together];
+#pragma unroll
+        for (int i = 0; i < together; ++i) {
+          k[i] = __ffsll(static_cast<long long>(named)) - 1;
+          named &= named - 1;
+          if (k[i] < 0) continue;
+          const int place = strips.exact.places != nullptr ? load_global(strips.exact.places + at + i) : at + i;
+          values[i] = load_own(strips.exact.values + place);
+          dense[i] = dense_at(static_cast<long long>(block) * packed_strip_columns() + k[i], column);
+        }
+#pragma unroll
+        for (int i = 0; i < together; ++i)
+          if (k[i] >= 0) few = fmaf(values[i], dense[i], few);
       }
       sum += few;
     }
@@ -138,9 +149,14 @@ class SumsAgain {
     const unsigned end = load_global(left.row_starts + row + 1);
     unsigned long long named = 0;
 #pragma unroll 1
-    for (unsigned i = load_global(left.row_starts + row); i < end; ++i) {
-      const unsigned column = packed_left_column(load_own(&left.entries[i].place));
-      if (column / packed_strip_columns() == block) named |= 1ULL << column % packed_strip_columns();
+    for (unsigned first = load_global(left.row_starts + row); first < end; first += together) {
+      unsigned columns[together];
+#pragma unroll
+      for (unsigned i = 0; i < together; ++i)
+        columns[i] = first + i < end ? packed_left_column(load_own(&left.entries[first + i].place)) : 0xffffffffU;
+#pragma unroll
+      for (const unsigned column : columns)
+        if (column / packed_strip_columns() == block) named |= 1ULL << column % packed_strip_columns();
     }
     return named;
   }
