@@ -105,19 +105,4 @@ __device__ inline unsigned f32_to_bf16_pair(float first, float second) {
 #endif
 }
 
-/// Of two pairs of f16 the smaller magnitudes, half by half; of a number and NaN the number's.
-__device__ inline unsigned least_halves(unsigned a, unsigned b) {
-#if defined(VOSTOK_EMULATOR)
-  constexpr unsigned magnitudes = 0x7fff7fff;
-  const auto least = [](unsigned x, unsigned y) { return x < y ? x : y; };
-  a &= magnitudes;
-  b &= magnitudes;
-  return least(a & 0xffffU, b & 0xffffU) | least(a >> 16, b >> 16) << 16;
-#else
-  unsigned result;
-  asm("{ .reg .b32 x, y; abs.f16x2 x, %1; abs.f16x2 y, %2; min.f16x2 %0, x, y; }" : "=r"(result) : "r"(a), "r"(b));
-  return result;
-#endif
-}
-
 }  // namespace vostok

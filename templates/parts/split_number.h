@@ -69,17 +69,23 @@ __device__ inline bool any_may_lose(Visit visit) {
   return any;
 }
 
-/// Whether high terms in f16 are of numbers that may lose more than their rounding: half an instruction each. Zeros are
-/// not told apart.
-class SmallHalves {
+/// Whether scaled numbers are among those that may lose more than their rounding: three instructions for two. Zero is
+/// none of them.
+template <PackedMode mode>
+class SmallNumbers {
  public:
-  __device__ void add(unsigned pair) { least_ = least_halves(least_, pair); }
-  __device__ bool any() const { return (least_ & 0xffffU) <= kept_ || least_ >> 16 <= kept_; }
+  __device__ void add(float first, float second) { least_ = lesser(least_, lesser(order_of(first), order_of(second))); }
+  __device__ bool any() const { return least_ < order_of(packed_least_kept(mode)); }
 
  private:
-  static constexpr unsigned kept_ = 0x2800;  ///< packed_least_kept(PackedMode::f16x3) in f16
-  static_assert(packed_least_kept(PackedMode::f16x3) == 0x1p-5F, "kept_ is this number");
-  unsigned least_ = 0x7c007c00;  ///< infinities
+  static __device__ unsigned lesser(unsigned first, unsigned second) { return first < second ? first : second; }
+  /// As magnitudes are ordered, but zero is the largest.
+  static __device__ unsigned order_of(float value) {
+    const unsigned bits = __builtin_bit_cast(unsigned, value);
+    return bits + bits - 1;
+  }
+
+  unsigned least_ = 0xffffffffU;
 };
 
 /// Whether a scaled number loses more than its rounding in its terms.

@@ -310,7 +310,7 @@ class SplitProducer {
     if (walk_.block() + ahead < count_) loads_.prefetch(walk_.block() + ahead, walk_.unit());
   }
 
-  __device__ void store(const SplitElements<F>& elements) {
+  __device__ void store(SplitElements<F>& elements) {
     const unsigned stage = walk_.place().stage;
     wait_empty(stages_, walk_.place());
     if (copies_strips() && walk_.block() >= stage_count) strips_.copy(stages_.strips(stage), stages_.full(stage), 0);
@@ -318,8 +318,11 @@ class SplitProducer {
     __syncwarp();
     const bool small = store_split(elements, stages_, stage, walk_.unit());
     if constexpr (certifies_splits(F::traits, F::config))
-      if (__any_sync(0xffffffffU, small))
+      if (__any_sync(0xffffffffU, small)) {
+        // That is rare: elements kept for it would leave too few registers to split several at a time.
+        loads_.load(elements, walk_.block(), walk_.unit());
         SplitScales<F>::mark(elements, stages_.scales(stage) + 4 * walk_.unit() * split_unit_columns());
+      }
     publish_to_async_proxy();
     arrive(stages_.full(stage));
   }

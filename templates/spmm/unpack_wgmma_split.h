@@ -237,16 +237,19 @@ __device__ inline bool store_split(const SplitElements<F>& elements, const Unpac
   const unsigned plane = Share::row_major ? column / 64 * dense_group_bytes(config) : 0;
   const unsigned first =
       stages.dense(stage) + plane + line * split_line_bytes() + (place / 8 ^ line % 8) * 16 + place % 8 * 2;
-  SmallHalves small;
+  SmallNumbers<config.mode> small;
 #pragma unroll
   for (int i = 0; i < Share::own_lines; ++i)
 #pragma unroll
     for (int part = 0; part < Share::parts; ++part) {
       const float(&values)[4] = elements.at[i][part];
-      const SplitPair lower = split_finite_pair<config.mode>(values[0] * scales.of(i, 0), values[1] * scales.of(i, 1));
-      const SplitPair upper = split_finite_pair<config.mode>(values[2] * scales.of(i, 2), values[3] * scales.of(i, 3));
+      const float scaled[4] = {values[0] * scales.of(i, 0), values[1] * scales.of(i, 1), values[2] * scales.of(i, 2),
+                               values[3] * scales.of(i, 3)};
+      const SplitPair lower = split_finite_pair<config.mode>(scaled[0], scaled[1]);
+      const SplitPair upper = split_finite_pair<config.mode>(scaled[2], scaled[3]);
       const unsigned high = (first ^ (i % 2 * 32 | part * 64)) + Share::lines_before(i) * split_line_bytes();
-      if constexpr (certifies_splits(F::traits, config)) small.add(lower.high), small.add(upper.high);
+      if constexpr (certifies_splits(F::traits, config))
+        small.add(scaled[0], scaled[1]), small.add(scaled[2], scaled[3]);
       store_shared_pair(high, {lower.high, upper.high});
       // Low parts lie in planes or lines of their own, or in the other half of a line.
       constexpr unsigned low_part = dense_low_part(F::traits, config);
