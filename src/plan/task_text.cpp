@@ -59,7 +59,7 @@ std::optional<TaskText> text_of(const ProblemKey& key) {
   };
   const auto family = take("family");
   const auto format = take("packed_format");
-  // The key has one text for all values of it (KeyRole::stored_as): the default is as good as any.
+  // Keys have one text for all of its values (KeyRole::stored_as): the default is as good as any.
   fields->erase("nonfinite");
   // A stride that follows the structure is stored in the key by its divisibility: "packed" is the default.
   std::erase_if(*fields, [](const auto& field) { return field.second == "packed"; });

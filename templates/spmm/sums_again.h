@@ -45,8 +45,7 @@ class UnfitSums {
   unsigned bits_[words] = {};
 };
 
-/// Of one product. `F` has the type of B and `certify` among its traits, `Args` its strips and
-/// `whole_dense`.
+/// Of one product. `F` has the type of B and `certify` among its traits, `Args` its strips and `whole_dense`.
 template <class F, bool certifies = F::traits.certify>
 class SumsAgain {
   static constexpr StripsKind kind = strips_kind(F::traits, F::config);
