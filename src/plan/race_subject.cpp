@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "tune/wide_operands.hpp"
 
 namespace vostok::plan {
 
@@ -54,14 +55,13 @@ void RaceSubject::add_copy(const CsrView& csr) {
 }
 
 std::function<void(Stream)> RaceSubject::enqueue_on(Copy& copy, const ops::Family& family, const FieldMap& config,
-                                                    const std::vector<std::shared_ptr<const ReadyKernel>>& kernels) {
+                                                    const std::vector<std::shared_ptr<const ReadyKernel>>& kernels,
+                                                    const PackedValues& packed) {
   const ops::Query& query = *task_.query;
   ops::TopologyPointers pointers;
   if (copy.topology) pointers = copy.topology.state()->pointers(family.needs(query, config));
   auto launches = std::make_shared<std::vector<ops::Launch>>(family.launches(query, config, pointers));
   for (std::size_t i = 0; i < kernels.size(); ++i) (*launches)[i].set_kernel(kernels[i]->kernel);
-  const PackedValues packed =
-      task_.packing ? packed_values(*task_.packing, copy, family.packed_format(query, config)) : PackedValues();
   const auto words = (case_->argument_bytes() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
   const tune::OperandCopy* const moved = copy.operands ? &*copy.operands : nullptr;
   return [this, launches, packed, moved, call = std::vector<std::max_align_t>(words)](Stream stream) mutable {
@@ -87,8 +87,16 @@ tune::Compiled RaceSubject::compile(const tune::Candidate& candidate) {
   if (!compiled.screened.empty()) return compiled;
   std::vector<std::function<void(Stream)>> calls;
   calls.reserve(copies_.size());
-  for (Copy& copy : copies_) calls.push_back(enqueue_on(copy, family, candidate.config, kernels));
+  const std::string format = family.packed_format(query, candidate.config);
+  for (Copy& copy : copies_)
+    calls.push_back(enqueue_on(copy, family, candidate.config, kernels,
+                               task_.packing ? packed_values(*task_.packing, copy, format) : PackedValues()));
   compiled.enqueue = calls.front();
+  compiled.renewed = [this, &family, kernels, format, config = candidate.config] {
+    Copy& first = copies_.front();
+    return enqueue_on(first, family, config, kernels,
+                      task_.packing ? task_.packing->pack(first.topology, format, case_->values()) : PackedValues());
+  };
   if (flush_ || copies_.size() > 1) compiled.timed = tune::in_turn(std::move(calls));
   return compiled;
 }
@@ -118,8 +126,23 @@ std::optional<std::string> RaceSubject::verify(const tune::Compiled& compiled) {
   // Poison shows whether a candidate reads workspace that it has not written.
   if (workspace_) device.fill(stream, workspace_.data(), poison_byte, workspace_.bytes());
   const tune::Check check = case_->verify(compiled.enqueue);
-  if (check.wrong.empty()) return std::nullopt;
-  return check.wrong;
+  if (!check.wrong.empty()) return check.wrong;
+  return verify_wide(compiled);
+}
+
+std::optional<std::string> RaceSubject::verify_wide(const tune::Compiled& compiled) {
+  const std::lock_guard lock(mutex_);  // meanwhile nobody packs these values
+  if (!case_->widen(true)) return std::nullopt;
+  tune::Check check;
+  try {
+    check = case_->verify(compiled.renewed());
+  } catch (...) {
+    case_->widen(false);
+    throw;
+  }
+  case_->widen(false);
+  if (check.wrong.empty() || (check.imprecise && check.error <= tune::wide_tolerance)) return std::nullopt;
+  return "with operands of many decades " + check.wrong;
 }
 
 }  // namespace vostok::plan

@@ -37,8 +37,12 @@ class RaceSubject : public tune::Subject {
   void add_copies();
   void add_copy(const CsrView& csr);
   PackedValues packed_values(const TaskPacking& packing, Copy& copy, const std::string& format);
+  /// `packed`: the values, where the task packs them.
   std::function<void(Stream)> enqueue_on(Copy& copy, const ops::Family& family, const FieldMap& config,
-                                         const std::vector<std::shared_ptr<const ReadyKernel>>& kernels);
+                                         const std::vector<std::shared_ptr<const ReadyKernel>>& kernels,
+                                         const PackedValues& packed);
+  /// Why the result is wrong for operands of many decades, or nothing.
+  std::optional<std::string> verify_wide(const tune::Compiled& compiled);
   std::string screen(const std::vector<std::shared_ptr<const ReadyKernel>>& kernels,
                      const std::vector<ops::Launch>& launches) const;
 
@@ -46,7 +50,8 @@ class RaceSubject : public tune::Subject {
   const Task& task_;
   std::unique_ptr<tune::Case> case_;
   device::Buffer workspace_;
-  std::mutex mutex_;  ///< guards the packed values: several threads compile candidates ahead
+  std::mutex mutex_;  ///< guards the packed values, and the values that they are made of: several threads compile
+                      ///< candidates ahead
   std::vector<Copy> copies_;
   std::shared_ptr<device::TimedSequence> flush_;  ///< absent if the policy is warm, or there are enough copies
 };

@@ -67,6 +67,9 @@ class Case {
   /// Poisons outputs and guard bands, runs `enqueue` once and checks: every element is written, nothing else is
   /// touched, and the error against float64 is within its bound. Very large outputs are compared on a seeded sample.
   virtual Check verify(const std::function<void(Stream)>& enqueue) = 0;
+  /// Gives the inputs other scales, whose results are the same (tune/wide_operands.hpp), or, where not `wide`, those
+  /// that they had. False, and nothing done, where the problem promises nothing for such operands.
+  virtual bool widen(bool) { return false; }
 };
 
 /// A case whose arguments have a type.

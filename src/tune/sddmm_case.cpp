@@ -11,6 +11,7 @@
 #include "sparse/reference.hpp"
 #include "sparse/sddmm_reference.hpp"
 #include "tune/fill.hpp"
+#include "tune/wide_operands.hpp"
 
 namespace vostok::tune {
 
@@ -130,6 +131,30 @@ std::vector<CaseOperand> SddmmCase::operands() const {
   return {operand(&SddmmArguments::lhs, lhs_.copy.bytes()), operand(&SddmmArguments::rhs, rhs_.copy.bytes()),
           operand(&SddmmArguments::multiplier, multiplier_.copy.bytes()),
           operand(&SddmmArguments::output, guarded_.bytes())};
+}
+
+bool SddmmCase::widen(bool wide) {
+  const Sddmm& problem = query_->problem;
+  if (problem.element != Dtype::f32 || problem.nonfinite == NonFinite::dense) return false;
+  if (std::max(lhs_.values.size(), rhs_.values.size()) > most_wide_elements) return false;
+  std::vector<float> lhs = lhs_.values, rhs = rhs_.values;
+  if (wide) {
+    const WideFactors factors(problem.n);
+    const auto product_of = [](Layout layout, std::int64_t line, std::int64_t place) {
+      return layout == Layout::row_major ? place : line;
+    };
+    for_each_element(lhs, query_->lhs(), problem.batch, [&](float& value, std::int64_t line, std::int64_t place) {
+      value /= factors(product_of(problem.lhs_layout, line, place));
+    });
+    for_each_element(rhs, query_->rhs(), problem.batch, [&](float& value, std::int64_t line, std::int64_t place) {
+      value *= factors(product_of(problem.rhs_layout, line, place));
+    });
+  }
+  for (const auto& [operand, values] : {std::pair{&lhs_, &lhs}, std::pair{&rhs_, &rhs}}) {
+    const std::vector<std::byte> bytes = sparse::to_storage(Dtype::f32, *values);
+    if (!bytes.empty()) device_.copy_to_device(operand->copy.data(), bytes.data(), std::ssize(bytes));
+  }
+  return true;
 }
 
 Check SddmmCase::verify(const std::function<void(Stream)>& enqueue) {

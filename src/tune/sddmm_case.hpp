@@ -28,6 +28,7 @@ class SddmmCase final : public CaseOf<SddmmArguments> {
   double flops() const override;
   std::vector<CaseOperand> operands() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
+  bool widen(bool wide) override;
 
   const ops::SddmmQuery& query() const { return *query_; }
   /// The output as the last verify read it: [batch, nonzeros], output_stride apart.

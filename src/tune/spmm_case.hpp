@@ -33,6 +33,7 @@ class SpmmCase final : public CaseOf<SpmmArguments> {
   /// Operations: two for each multiply-add of the nonzeros.
   double flops() const override;
   Check verify(const std::function<void(Stream)>& enqueue) override;
+  bool widen(bool wide) override;
 
  private:
   /// A part of the output that is compared: some columns of one product of the batch.

@@ -45,6 +45,8 @@ struct Compiled {
   std::function<void(Stream)> enqueue = {};
   std::function<void(Stream)> timed =
       {};  ///< what is measured where that is not `enqueue`: the same launch on one copy of the operands after another
+  /// What to launch where the operands' values have changed since: values are packed anew.
+  std::function<std::function<void(Stream)>()> renewed = {};
 };
 
 class Subject {
