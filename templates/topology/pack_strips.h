@@ -335,7 +335,7 @@ __device__ inline void pack_row_strip(const PackStripsArgs& args, unsigned set, 
 template <class F>
 consteval int pack_strips_blocks() {
 #if !defined(VOSTOK_EMULATOR) && __CUDA_ARCH__ >= 1000
-  return packed_scales_rows(F::traits.mode) ? 4 : 6;
+  return !packed_scales_rows(F::traits.mode) ? 6 : F::traits.marked ? 3 : 4;
 #else
   return packed_scales_rows(F::traits.mode) ? 4 : 0;
 #endif
