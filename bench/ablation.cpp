@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <span>
 
 #include "base/text.hpp"
@@ -142,17 +143,19 @@ class Ablation {
     std::vector<Variation> variations = list_variations(*choice.query, plan);
     plan::TaskText text = plan::text_of(*choice.query);
     const plan::Task task = task_of(plan, text);
-    if (options_.certificates) text.problem["nonfinite"] = name(NonFinite::dense);
-    const plan::Task task_without = options_.certificates ? task_of(plan, text) : task;
-    if (options_.certificates && runs_the_same(plan, *task.query, *task_without.query))
-      for (Variation& variation : variations)
-        if (variation.technique != nullptr) variation.skipped = unused;
-    const std::span all(variations);
     plan::RaceSubject subject(*session_, task, plan::largest_workspace(*choice.query, admitted(variations)));
-    plan::RaceSubject without(*session_, task_without,
-                              plan::largest_workspace(*task_without.query, admitted(variations)));
-    prepare(subject, options_.certificates ? all.first(1) : all);
-    if (options_.certificates) prepare(without, all.subspan(1));
+    // Certificates belong to the problem: without them it is another one.
+    plan::Task task_without;
+    std::optional<plan::RaceSubject> without;
+    if (options_.certificates) {
+      text.problem["nonfinite"] = name(NonFinite::dense);
+      task_without = task_of(plan, text);
+      if (runs_the_same(plan, *task.query, *task_without.query)) variations.back().skipped = unused;
+      without.emplace(*session_, task_without, plan::largest_workspace(*task_without.query, admitted(variations)));
+    }
+    const std::span all(variations);
+    prepare(subject, without ? all.first(1) : all);
+    if (without) prepare(*without, all.subspan(1));
     const std::vector<Timed> timings = measure(variations);
     const auto& whole = timings.front().timing;
     if (!whole)
