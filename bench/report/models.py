@@ -135,14 +135,11 @@ READERS = {
 
 
 def model_speedups(results: Sequence[ResultFile]) -> list[ModelSpeedup]:
-    """Of the newest file of each model; of recurrent cells, whose files have different cases, the newest of each."""
+    """Each as it was measured last, on the GPU of its model's newest file."""
     found: dict[str, ModelSpeedup] = {}
     for benchmark, read in READERS.items():
         newest = newest_of(results, benchmark)
-        files = [newest] if newest else []
-        if newest and benchmark == "recurrent":
-            same = [result for result in results if result.benchmark == benchmark and result.gpu == newest.gpu]
-            files = sorted(same, key=lambda result: result.date)
-        for result in files:
+        files = [result for result in results if newest and (result.benchmark, result.gpu) == (benchmark, newest.gpu)]
+        for result in sorted(files, key=lambda result: result.date):
             found |= {made.key: made for made in read(result)}
     return list(found.values())
