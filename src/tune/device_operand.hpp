@@ -5,13 +5,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "device/device.hpp"
+#include "sparse/elements.hpp"
 
 namespace vostok::tune {
 
 /// Bytes by which to shift an operand from a multiple of 256, so that its alignment is no better than declared.
 inline std::int64_t shift_bytes(int alignment_bytes) { return alignment_bytes < 16 ? alignment_bytes : 0; }
+
+/// Values as their type stores them, to device memory.
+inline void copy_values(device::Device& device, void* to, Dtype type, std::span<const float> values) {
+  const std::vector<std::byte> bytes = sparse::to_storage(type, values);
+  if (!bytes.empty()) device.copy_to_device(to, bytes.data(), std::ssize(bytes));
+}
 
 class DeviceOperand {
  public:

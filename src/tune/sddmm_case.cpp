@@ -137,23 +137,24 @@ bool SddmmCase::widen(bool wide) {
   const Sddmm& problem = query_->problem;
   if (problem.element != Dtype::f32 || problem.nonfinite == NonFinite::dense) return false;
   if (std::max(lhs_.values.size(), rhs_.values.size()) > most_wide_elements) return false;
+  if (!wide) {
+    copy_values(device_, lhs_.copy.data(), Dtype::f32, lhs_.values);
+    copy_values(device_, rhs_.copy.data(), Dtype::f32, rhs_.values);
+    return true;
+  }
   std::vector<float> lhs = lhs_.values, rhs = rhs_.values;
-  if (wide) {
-    const WideFactors factors(problem.n);
-    const auto product_of = [](Layout layout, std::int64_t line, std::int64_t place) {
-      return layout == Layout::row_major ? place : line;
-    };
-    for_each_element(lhs, query_->lhs(), problem.batch, [&](float& value, std::int64_t line, std::int64_t place) {
-      value /= factors(product_of(problem.lhs_layout, line, place));
-    });
-    for_each_element(rhs, query_->rhs(), problem.batch, [&](float& value, std::int64_t line, std::int64_t place) {
-      value *= factors(product_of(problem.rhs_layout, line, place));
-    });
-  }
-  for (const auto& [operand, values] : {std::pair{&lhs_, &lhs}, std::pair{&rhs_, &rhs}}) {
-    const std::vector<std::byte> bytes = sparse::to_storage(Dtype::f32, *values);
-    if (!bytes.empty()) device_.copy_to_device(operand->copy.data(), bytes.data(), std::ssize(bytes));
-  }
+  const WideFactors factors(problem.n);
+  const auto product_of = [](Layout layout, std::int64_t line, std::int64_t place) {
+    return layout == Layout::row_major ? place : line;
+  };
+  for_each_element(lhs, query_->lhs(), problem.batch, [&](float& value, std::int64_t line, std::int64_t place) {
+    value /= factors(product_of(problem.lhs_layout, line, place));
+  });
+  for_each_element(rhs, query_->rhs(), problem.batch, [&](float& value, std::int64_t line, std::int64_t place) {
+    value *= factors(product_of(problem.rhs_layout, line, place));
+  });
+  copy_values(device_, lhs_.copy.data(), Dtype::f32, lhs);
+  copy_values(device_, rhs_.copy.data(), Dtype::f32, rhs);
   return true;
 }
 

@@ -11,21 +11,16 @@
 #include "sparse/elements.hpp"
 #include "sparse/generate.hpp"
 #include "sparse/reference.hpp"
+#include "tune/device_operand.hpp"
 #include "tune/wide_operands.hpp"
 
 namespace vostok::tune {
 
 namespace {
 
-void copy(device::Device& device, const device::Buffer& buffer, std::span<const float> values) {
-  const std::vector<std::byte> bytes = sparse::to_storage(Dtype::f32, values);
-  if (!bytes.empty()) device.copy_to_device(buffer.data(), bytes.data(), buffer.bytes());
-}
-
 device::Buffer upload(device::Device& device, Dtype type, std::span<const float> values) {
-  const std::vector<std::byte> bytes = sparse::to_storage(type, values);
-  device::Buffer buffer(device, static_cast<std::int64_t>(bytes.size()));
-  if (!bytes.empty()) device.copy_to_device(buffer.data(), bytes.data(), buffer.bytes());
+  device::Buffer buffer(device, std::ssize(values) * size_of(type));
+  copy_values(device, buffer.data(), type, values);
   return buffer;
 }
 
@@ -115,23 +110,26 @@ bool SpmmCase::widen(bool wide) {
   if (problem.element != Dtype::f32 || problem.nonfinite == NonFinite::dense) return false;
   if (host_.dense.size() > most_wide_elements || host_.values.size() > most_wide_elements) return false;
   if (!std::all_of(host_.values.begin(), host_.values.end(), takes_wide_factors)) return false;
-  std::vector<float> values = host_.values, dense = host_.dense;
-  if (wide) {
-    const WideFactors factors(host_.walked.cols);
-    const std::int64_t sets = host_.value_stride == 0 ? 1 : problem.batch;
-    for (std::int64_t set = 0; set < sets; ++set)
-      for (std::int64_t entry = 0; entry < host_.walked.nonzeros(); ++entry) {
-        const std::int64_t place = host_.value_positions.empty() ? entry : host_.value_positions[entry];
-        float& value = values[static_cast<std::size_t>(set * host_.value_stride + place)];
-        value /= factors(host_.walked.column_indices[entry]);
-      }
-    const bool by_rows = problem.dense_layout == Layout::row_major;
-    for_each_element(dense, host_.dense_shape, problem.batch, [&](float& value, std::int64_t line, std::int64_t place) {
-      value *= factors(by_rows ? line : place);
-    });
+  if (!wide) {
+    copy_values(device_, values_.data(), Dtype::f32, host_.values);
+    copy_values(device_, dense_.data(), Dtype::f32, host_.dense);
+    return true;
   }
-  copy(device_, values_, values);
-  copy(device_, dense_, dense);
+  std::vector<float> values = host_.values, dense = host_.dense;
+  const WideFactors factors(host_.walked.cols);
+  const std::int64_t sets = host_.value_stride == 0 ? 1 : problem.batch;
+  for (std::int64_t set = 0; set < sets; ++set)
+    for (std::int64_t entry = 0; entry < host_.walked.nonzeros(); ++entry) {
+      const std::int64_t place = host_.value_positions.empty() ? entry : host_.value_positions[entry];
+      float& value = values[static_cast<std::size_t>(set * host_.value_stride + place)];
+      value /= factors(host_.walked.column_indices[entry]);
+    }
+  const bool by_rows = problem.dense_layout == Layout::row_major;
+  for_each_element(dense, host_.dense_shape, problem.batch, [&](float& value, std::int64_t line, std::int64_t place) {
+    value *= factors(by_rows ? line : place);
+  });
+  copy_values(device_, values_.data(), Dtype::f32, values);
+  copy_values(device_, dense_.data(), Dtype::f32, dense);
   return true;
 }
 
