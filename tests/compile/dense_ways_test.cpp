@@ -86,8 +86,8 @@ void add_sparse(test::Jobs& jobs, const ops::Family& family, const Spmm& problem
                                                   .tensor_copies = tensor_copies}));
 }
 
-/// Registers of a batch's column-major B that blocks split, with certified sums: ten set aside are known and left
-/// (bench/notes/certificates.md#what-it-costs).
+/// Bytes stored and loaded. Of a batch's column-major B that blocks split, with certified sums, five registers set
+/// aside are known and left (bench/notes/certificates.md#what-it-costs).
 std::int64_t spills_allowed(const test::Job& job) {
   const std::string& text = job.request.expression;
   const bool known = contains(text, "certify = true") && contains(text, "batched = true") &&
