@@ -45,6 +45,7 @@ struct AblationOptions : ListOptions {
   bool transposed = false;
   Layout dense_layout = Layout::row_major;
   bool certificates = false;
+  bool every_sum = false;
   ValueLifetime value_lifetime = ValueLifetime::per_call;
 };
 
@@ -161,7 +162,19 @@ class Ablation {
     if (!whole)
       fail(ErrorCode::device_failure, "cannot ablate: the whole config was not timed: {}{}", variations.front().skipped,
            timings.front().failure);
-    note(problem, plan, whole->median_us, variations, timings);
+    Json row = row_of(problem, plan, whole->median_us, variations, timings);
+    if (options_.every_sum) row["every_sum_made_again"] = time_every_sum(subject, variations.front());
+    record_.add_row(std::move(row));
+  }
+
+  /// Of operands of many decades, of which hardly a sum is good as tensor cores leave it.
+  Json time_every_sum(plan::RaceSubject& subject, const Variation& whole) const {
+    Json timing = nullptr;
+    subject.with_wide_operands([&] {
+      const std::vector<Contender> contenders = {{.name = "every sum", .enqueue = whole.compiled.renewed()}};
+      timing = timed_json(time_side_by_side(session_->device(), contenders, options_.rounds).front());
+    });
+    return timing;
   }
 
   plan::Task task_of(const AnyPlan& plan, const plan::TaskText& text) {
@@ -171,8 +184,7 @@ class Ablation {
   /// Whether the plan's config is the same kernels for both.
   bool runs_the_same(const AnyPlan& plan, const ops::Query& one, const ops::Query& other) const {
     const ops::Family* family = ops::find_family(of_.operation, plan.family());
-    FieldMap config = plan.config();
-    config.merge(family->default_config(one));
+    const FieldMap config = plan.config();
     const auto expressions = [&](const ops::Query& query) {
       std::vector<std::string> list;
       for (const ops::Launch& launch : family->launches(query, config, {})) list.push_back(launch.request().expression);
@@ -204,8 +216,7 @@ class Ablation {
   /// The whole first.
   std::vector<Variation> list_variations(const ops::Query& query, const AnyPlan& plan) const {
     const ops::Family* family = ops::find_family(of_.operation, plan.family());
-    FieldMap config = plan.config();
-    config.merge(family->default_config(query));  // choices that were stored may lack fields that came later
+    const FieldMap config = family->completed(plan.config());
     std::vector<Variation> variations = {
         {.candidate = {.family = plan.family(), .config = config, .is_default = true}}};
     for (const Technique& technique : of_.techniques) {
@@ -267,8 +278,8 @@ class Ablation {
     return timings;
   }
 
-  void note(const Problem& problem, const AnyPlan& plan, double whole_us, const std::vector<Variation>& variations,
-            const std::vector<Timed>& timings) {
+  Json row_of(const Problem& problem, const AnyPlan& plan, double whole_us, const std::vector<Variation>& variations,
+              const std::vector<Timed>& timings) {
     Json row = {{"file", problem.file},
                 {"n", problem.n},
                 {"row_variation", number(matrices_.topology().statistics().row_variation)},
@@ -296,7 +307,7 @@ class Ablation {
       }
       row["without"].push_back(std::move(entry));
     }
-    record_.add_row(std::move(row));
+    return row;
   }
 
   Json summary() const {
@@ -374,6 +385,8 @@ int main(int argc, char** argv) {
   vostok::cli::add_enum_option(app, "--dtype", options.element, "Element type: f32, f16 or bf16");
   app.add_flag("--certificates", options.certificates,
                "In place of techniques: certified sums, beside those of nonfinite = dense");
+  app.add_flag("--every-sum", options.every_sum,
+               "Also time the whole where nearly every sum is made again: takes long for large outputs");
   vostok::cli::add_enum_option(app, "--value-lifetime", options.value_lifetime,
                                "per_call, or persistent: values of A are packed before; spmm only");
   app.add_flag("--transpose", options.transposed, "Compute A^T B; spmm only");

@@ -127,6 +127,8 @@ class Family {
   virtual std::vector<FieldMap> short_list(const Query& query) const = 0;
   /// Why the rules forbid this config here; nothing if they admit it. Also called for configs from caches.
   virtual std::optional<std::string> forbidden(const Query& query, const FieldMap& config) const = 0;
+  /// The same config with every field: stored ones may lack some that came later.
+  virtual FieldMap completed(const FieldMap& config) const = 0;
   /// The topology's forms that an admitted config reads.
   virtual TopologyNeeds needs(const Query& query, const FieldMap& config) const = 0;
   /// The name of the packed format that an admitted config reads, as find_packed_format
@@ -155,6 +157,7 @@ class FamilyOf : public Family {
     if (!config) return "a field's value is not understood";
     return forbidden(typed(query), *config);
   }
+  FieldMap completed(const FieldMap& fields) const final { return codegen::to_map(parse(fields)); }
   TopologyNeeds needs(const Query& query, const FieldMap& fields) const final {
     return needs(typed(query), parse(fields));
   }

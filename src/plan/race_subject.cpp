@@ -130,17 +130,22 @@ std::optional<std::string> RaceSubject::verify(const tune::Compiled& compiled) {
   return verify_wide(compiled);
 }
 
-std::optional<std::string> RaceSubject::verify_wide(const tune::Compiled& compiled) {
+bool RaceSubject::with_wide_operands(const std::function<void()>& use) {
   const std::lock_guard lock(mutex_);  // meanwhile nobody packs these values
-  if (!case_->widen(true)) return std::nullopt;
-  tune::Check check;
+  if (!case_->widen(true)) return false;
   try {
-    check = case_->verify(compiled.renewed());
+    use();
   } catch (...) {
     case_->widen(false);
     throw;
   }
   case_->widen(false);
+  return true;
+}
+
+std::optional<std::string> RaceSubject::verify_wide(const tune::Compiled& compiled) {
+  tune::Check check;
+  with_wide_operands([&] { check = case_->verify(compiled.renewed()); });
   if (check.wrong.empty() || (check.imprecise && check.error <= tune::wide_tolerance)) return std::nullopt;
   return "with operands of many decades " + check.wrong;
 }

@@ -1,6 +1,7 @@
 // Candidates of any operation as the tuner sees them: compiled by the session's Kernels, run on a Case.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,9 @@ class RaceSubject : public tune::Subject {
   RaceSubject(Session& session, const Task& task, std::int64_t workspace_bytes);
   tune::Compiled compile(const tune::Candidate& candidate) override;
   std::optional<std::string> verify(const tune::Compiled& compiled) override;
+  /// Calls use() while the operands have scales over many decades (tune/wide_operands.hpp). False: they cannot take
+  /// them. Candidates that see them are Compiled::renewed.
+  bool with_wide_operands(const std::function<void()>& use);
   tune::Rotation rotation() override { return {.copies = static_cast<int>(copies_.size()), .flush = flush_}; }
 
  private:

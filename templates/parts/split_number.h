@@ -76,6 +76,8 @@ class SmallNumbers {
  public:
   __device__ void add(float first, float second) { least_ = lesser(least_, lesser(order_of(first), order_of(second))); }
   __device__ bool any() const { return least_ < order_of(packed_least_kept(mode)); }
+  /// Whether one is so small that its first term is zero.
+  __device__ bool any_vanishes() const { return least_ <= order_of(0x1p-25F); }
 
  private:
   static __device__ unsigned lesser(unsigned first, unsigned second) { return first < second ? first : second; }

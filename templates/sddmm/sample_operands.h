@@ -222,18 +222,28 @@ class OperandOctet {
   unsigned char* mark_;
 };
 
+/// Octet `octet` of A, or of B where A has no such. One code serves both where they lie alike: each new line of code is
+/// waited for.
+template <class F>
+__device__ inline void make_octet(const SampleOperandsArgs& args, unsigned octet, unsigned matrix) {
+  constexpr auto traits = F::traits;
+  using Lhs = OperandOctet<F, traits.lhs_layout, traits.lhs_alignment>;
+  using Rhs = OperandOctet<F, traits.rhs_layout, traits.rhs_alignment>;
+  const bool is_lhs = octet < args.lhs.octet_count;
+  const unsigned own = is_lhs ? octet : octet - args.lhs.octet_count;
+  if constexpr (traits.lhs_layout == traits.rhs_layout && traits.lhs_alignment == traits.rhs_alignment)
+    Lhs(args, is_lhs ? args.lhs : args.rhs, own, matrix).make();
+  else if (is_lhs) Lhs(args, args.lhs, own, matrix).make();
+  else Rhs(args, args.rhs, own, matrix).make();
+}
+
 /// Octets of A, then of B, lie on the grid's x, matrices of the batch on y, and on z past what y holds.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) sample_operands(const __grid_constant__ SampleOperandsArgs args) {
   const unsigned matrix = blockIdx.z * gridDim.y + blockIdx.y;
   if (matrix >= args.batch) return;
   follow_previous_launch();
-  if (blockIdx.x < args.lhs.octet_count)
-    OperandOctet<F, F::traits.lhs_layout, F::traits.lhs_alignment>(args, args.lhs, blockIdx.x, matrix).make();
-  else
-    OperandOctet<F, F::traits.rhs_layout, F::traits.rhs_alignment>(args, args.rhs, blockIdx.x - args.lhs.octet_count,
-                                                                   matrix)
-        .make();
+  make_octet<F>(args, blockIdx.x, matrix);
 }
 
 }  // namespace vostok

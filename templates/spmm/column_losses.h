@@ -41,7 +41,7 @@ class ColumnLosses {
     }
   }
 
-  /// Once all are in, before vouch(): there were at most so many k blocks. Every lane calls it.
+  /// Once all are in, before find_bars(): there were at most so many k blocks. Every lane calls it.
   __device__ void end(unsigned k_blocks) {
     lossy_ = marked_count(found_) * static_cast<float>(k_blocks);
     any_ = __any_sync(everyone, (found_ & (marked_scale_mask() | row_loses_bit)) != 0);
@@ -50,10 +50,8 @@ class ColumnLosses {
   /// Whether anything is lost, after end(): the same for the whole warp.
   __device__ bool any() const { return any_; }
 
-  /// Makes NaN of the sums of an octet that cannot vouch for themselves. `rows`: the fragment's two. Every lane calls
-  /// it.
-  __device__ void vouch(float (&sums)[4], int octet, const RowLoss (&rows)[2]) const {
-    if (!any_) return;
+  /// From which magnitudes on an octet's sums vouch for themselves. `rows`: the fragment's two. Every lane calls it.
+  __device__ void find_bars(float (&bars)[4], int octet, const RowLoss (&rows)[2]) const {
     constexpr float largest_over_share = 0x1p7F;  // 2^14 2^-25 2^18
     const unsigned owner = octet % 8 * 4 + threadIdx.x % 4;
     const float lossy = __shfl_sync(everyone, lossy_, owner);
@@ -61,10 +59,7 @@ class ColumnLosses {
 #pragma unroll
     for (int j = 0; j < 2; ++j) largest[j] = largest_over_share * __shfl_sync(everyone, largest_[octet / 8][j], owner);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float bar = (lossy + rows[i / 2].lossy) * largest[i % 2] * rows[i / 2].inverse;
-      if (!(fabsf(sums[i]) >= bar)) sums[i] = __builtin_bit_cast(float, 0x7fc00000U);
-    }
+    for (int i = 0; i < 4; ++i) bars[i] = (lossy + rows[i / 2].lossy) * largest[i % 2] * rows[i / 2].inverse;
   }
 
  private:
@@ -73,6 +68,9 @@ class ColumnLosses {
   float lossy_ = 0;                ///< a bound of how many elements lose something in each of them
   bool any_ = false;
 };
+
+/// What becomes of a sum that cannot vouch for itself: what is summed from it is unfit for C as well.
+__device__ inline float unfit_sum() { return __builtin_bit_cast(float, 0x7fc00000U); }
 
 /// Nothing is lost.
 struct NoLosses {

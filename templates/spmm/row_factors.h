@@ -18,6 +18,12 @@ struct RowLoss {
   float lossy;    ///< a bound of how many of its elements lose more than their rounding
 };
 
+/// Whether such a row loses anything. `marked` is its inverse scale with its mark.
+__device__ inline bool row_loses(float marked) {
+  const unsigned code = __builtin_bit_cast(unsigned, marked) & packed_row_mark_bits();
+  return code > 0 && code != packed_zero_row_mark();
+}
+
 /// `marked` is the row's inverse scale with its mark.
 __device__ inline RowLoss row_loss(float marked) {
   const unsigned bits = __builtin_bit_cast(unsigned, marked);

@@ -62,7 +62,8 @@ class SumsAgain {
   /// that C has. Every lane of the warp calls it.
   template <int fragments, class PlaceOf, class Store>
   __device__ void make(const UnfitSums<fragments>& unfit, PlaceOf place_of, Store store) const {
-    if (__all_sync(everyone, unfit.none())) return;
+    if (__all_sync(everyone, unfit.none())) [[likely]]
+      return;
     const unsigned lane = threadIdx.x % 32;
 #pragma unroll 1
     for (int word = 0; word < unfit.words; ++word) {

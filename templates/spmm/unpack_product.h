@@ -44,7 +44,7 @@ class WarpProduct {
         for (int half = 0; half < 2; ++half) {
           const float inverse = load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4);
           rows_[q][half] = row_factors(certifies ? packed_unmarked(inverse) : inverse);
-          if constexpr (certifies) any = any || row_loss(inverse).lossy > 0;
+          if constexpr (certifies) any |= row_loses(inverse);
         }
     if constexpr (certifies) losses_.expect(any);
   }
@@ -98,26 +98,18 @@ class WarpProduct {
     }
   }
 
-  /// Once everything was promoted: with the rows again, which no register held until now. Rarely is anything lost, and
-  /// their load is waited for.
+  /// Once everything was promoted: makes NaN of sums that the split of B may have spoilt. Rarely is anything lost.
   __device__ void end([[maybe_unused]] const float* row_scales, unsigned k_blocks, [[maybe_unused]] unsigned lane) {
     losses_.end(k_blocks);
-    if constexpr (certifies) {
-      if (!losses_.any()) return;
-#pragma unroll
-      for (int q = 0; q < strips; ++q)
-#pragma unroll
-        for (int half = 0; half < 2; ++half)
-          row_losses_[q][half] = row_loss(load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4));
-    }
+    if constexpr (certifies)
+      if (losses_.any()) [[unlikely]]
+        drop_unfit(row_scales, lane);
   }
 
-  /// The accumulator's fragment (parts/mma.h) after end(); NaN where the split of B may have spoilt a sum. Every lane
-  /// calls it.
+  /// The accumulator's fragment (parts/mma.h) after end().
   __device__ void totals(float (&sums)[4], int q, int o) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[i] = total(q, o, i);
-    if constexpr (certifies) losses_.vouch(sums, o, row_losses_[q]);
   }
 
  private:
@@ -125,6 +117,26 @@ class WarpProduct {
     if constexpr (!promotes) return sums_.at[q][o][i];
     else if constexpr (scaled) return totals_.at[q][o][i] * rows_[q][i / 2].end;
     else return totals_.at[q][o][i];
+  }
+
+  /// No register held the rows' share until now: their load is waited for.
+  __device__ void drop_unfit(const float* row_scales, unsigned lane) {
+    static_assert(!certifies || promotes, "sums that are certified have their columns' scales");
+#pragma unroll
+    for (int q = 0; q < strips; ++q) {
+      RowLoss rows[2];
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        rows[half] = row_loss(load_own(row_scales + q * packed_strip_rows() + half * 8 + lane / 4));
+#pragma unroll
+      for (int o = 0; o < octets; ++o) {
+        float bars[4];
+        losses_.find_bars(bars, o, rows);
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+          if (!(fabsf(total(q, o, i)) >= bars[i])) totals_.at[q][o][i] = unfit_sum();
+      }
+    }
   }
 
   struct Sums {
@@ -236,7 +248,6 @@ class WarpProduct {
   Either<Nothing, Sums, low_apart> low_sums_{};  ///< of products with a low term
   Either<Nothing, Sums, promotes> totals_{};
   RowFactors rows_[scaled ? strips : 1][2];
-  RowLoss row_losses_[certifies ? strips : 1][2];
   Losses losses_;
 };
 

@@ -31,12 +31,19 @@ __global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps)
   const Vector<float, 4>* const first = partial_fragment(args.partial, product, 0, strip, octet, lane);
   const long long step = args.partial.slice_stride() / 4;
   float sums[4] = {};
-#pragma unroll 4
-  for (long long slice = 0; slice < args.partial.slices; ++slice) {
-    // Written by the launch before: not to be read early, as what is only read may be.
-    const Vector<float, 4> part = load_own(first + slice * step);
+  // Loaded together: one after the other, each slice would wait for the one before it.
+  constexpr int together = 8;
+#pragma unroll 1
+  for (long long slice = 0; slice < args.partial.slices; slice += together) {
+    Vector<float, 4> parts[together];
 #pragma unroll
-    for (int i = 0; i < 4; ++i) sums[i] += part.at[i];
+    for (int j = 0; j < together; ++j)
+      // Written by the launch before: not to be read early, as what is only read may be.
+      parts[j] = slice + j < args.partial.slices ? load_own(first + (slice + j) * step) : Vector<float, 4>{};
+#pragma unroll
+    for (int j = 0; j < together; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[i] += parts[j].at[i];
   }
   FragmentOutput<F> output(args, product, lane);
   store_fragment<F>(output, strip * 16, octet * 8, sums);

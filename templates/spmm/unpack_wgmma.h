@@ -42,7 +42,7 @@ __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>&
         .add_to(sum);
   }
   consumer.run(sum);
-  sum.know_losses(strips.k_blocks);
+  sum.vouch(strips.row_scales + first_row, strips.k_blocks);
   TileSums<F, WarpgroupSum<F>> sums(sum, stages, tile.slice, warp.group, warp.strip);
   sums.exchange();
   sums.store(args, tile);

@@ -14,7 +14,6 @@ namespace vostok {
 /// Sums set aside, in memory of the thread's own: few are the times that they are looked at.
 template <class F>
 struct SumsAside {
-  const float* volatile row_scales;  ///< of sums that are certified, until their end
   volatile float at[F::traits.long_sums ? F::config.tile_columns / 2 : 1];
 };
 
@@ -37,16 +36,15 @@ class WarpgroupSum {
   static constexpr bool defers_factors = scaled && config.tile_columns <= 32 && !config.overlap;
   /// `row_scales` of the warp's first row; read where the mode has them.
   __device__ WarpgroupSum(const float* row_scales, SumsAside<F>& aside) : aside_(aside) {
-    if constexpr (certifies) aside_.row_scales = row_scales;
-    [[maybe_unused]] bool any = false;  // loses something
-    if constexpr (scaled)
+    if constexpr (scaled) {
+      float inverses[2];
 #pragma unroll
-      for (int upper = 0; upper < 2; ++upper) {
-        const float inverse = load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper);
-        rows_[upper] = row_factors(certifies ? packed_unmarked(inverse) : inverse);
-        if constexpr (certifies) any = any || row_loss(inverse).lossy > 0;
-      }
-    if constexpr (certifies) losses_.expect(any);
+      for (int upper = 0; upper < 2; ++upper) inverses[upper] = load_global(row_scale_place(row_scales, upper));
+#pragma unroll
+      for (int upper = 0; upper < 2; ++upper)
+        rows_[upper] = row_factors(certifies ? packed_unmarked(inverses[upper]) : inverses[upper]);
+      if constexpr (certifies) losses_.expect(row_loses(inverses[0]) || row_loses(inverses[1]));
+    }
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       sums_[i] = 0.0F;
@@ -113,16 +111,12 @@ class WarpgroupSum {
     }
   }
 
-  /// Once, after end(): what is lost, by rows too, which no register held until now. That is rare, and their load is
-  /// waited for.
-  __device__ void know_losses([[maybe_unused]] unsigned k_blocks) {
+  /// Once, after end(): makes NaN of sums that cannot vouch for themselves. Rarely is anything lost.
+  __device__ void vouch([[maybe_unused]] const float* row_scales, [[maybe_unused]] unsigned k_blocks) {
     if constexpr (certifies) {
       losses_.end(k_blocks);
-      if (!losses_.any()) return;
-      const float* const row_scales = aside_.row_scales;
-#pragma unroll
-      for (int upper = 0; upper < 2; ++upper)
-        row_losses_[upper] = row_loss(load_global(row_scales + threadIdx.x % 32 / 4 + 8 * upper));
+      if (losses_.any()) [[unlikely]]
+        drop_unfit(row_scales);
     }
   }
 
@@ -133,8 +127,8 @@ class WarpgroupSum {
       for (int i = 0; i < count; ++i) totals_[i] += aside_.at[i];
   }
 
-  /// The fragment of columns 8 * octet and on, after know_losses(): elements 2 * upper + j are columns 2 * (lane % 4) +
-  /// j of row lane / 4 + 8 * upper.
+  /// The fragment of columns 8 * octet and on, after vouch(): elements 2 * upper + j are columns 2 * (lane % 4) + j of
+  /// row lane / 4 + 8 * upper.
   __device__ void fragment(float (&elements)[4], int octet) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -142,11 +136,33 @@ class WarpgroupSum {
       else elements[i] = sums_[4 * octet + i];
       if constexpr (scaled) elements[i] *= with_factors_ ? rows_[i / 2].end : rows_[i / 2].promotion * rows_[i / 2].end;
     }
-    if constexpr (certifies) losses_.vouch(elements, octet, row_losses_);
   }
 
  private:
   static constexpr int steps = strip_steps(config.grain);
+
+  /// Of one of the lane's two rows.
+  static __device__ const float* row_scale_place(const float* row_scales, int upper) {
+    return row_scales + threadIdx.x % 32 / 4 + 8 * upper;
+  }
+
+  /// Where something is lost. No register held the rows' share until now: their load is waited for.
+  __device__ void drop_unfit(const float* row_scales) {
+    static_assert(!certifies || promotes, "sums that are certified have their columns' scales");
+    RowLoss rows[2];
+#pragma unroll
+    for (int upper = 0; upper < 2; ++upper) rows[upper] = row_loss(load_global(row_scale_place(row_scales, upper)));
+#pragma unroll
+    for (int octet = 0; octet < count / 4; ++octet) {
+      float bars[4];
+      float sums[4];
+      losses_.find_bars(bars, octet, rows);
+      fragment(sums, octet);
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        if (!(fabsf(sums[i]) >= bars[i])) totals_[4 * octet + i] = unfit_sum();
+    }
+  }
 
   template <int step>
   __device__ void multiply_low(const UnpackedStrip<F>& strip, unsigned long long first, bool accumulates) {
@@ -228,7 +244,6 @@ class WarpgroupSum {
   bool with_factors_ = scaled && !defers_factors;  ///< totals have the rows' first factors
   int blocks_ = 0;                                 ///< multiplied since the last promotion
   int promotions_ = 0;                             ///< since sums were set aside
-  RowLoss row_losses_[certifies ? 2 : 1];
   LossesOf<config.tile_columns, certifies> losses_;
   SumsAside<F>& aside_;
 };

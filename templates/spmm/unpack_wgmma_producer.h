@@ -316,13 +316,12 @@ class SplitProducer {
     if (copies_strips() && walk_.block() >= stage_count) strips_.copy(stages_.strips(stage), stages_.full(stage), 0);
     prefetch(split_lines_ahead());
     __syncwarp();
-    const bool small = store_split(elements, stages_, stage, walk_.unit());
+    const unsigned first = first_term_place(stages_, stage, walk_.unit());
+    const unsigned inverses = stages_.scales(stage) + 4 * walk_.unit() * split_unit_columns();
+    [[maybe_unused]] const auto small = store_split<F>(elements, first, inverses);
     if constexpr (certifies_splits(F::traits, F::config))
-      if (__any_sync(0xffffffffU, small)) {
-        // That is rare: elements kept for it would leave too few registers to split several at a time.
-        loads_.load(elements, walk_.block(), walk_.unit());
-        SplitScales<F>::mark(elements, stages_.scales(stage) + 4 * walk_.unit() * split_unit_columns());
-      }
+      if (__any_sync(0xffffffffU, small.any())) [[unlikely]]
+        SplitScales<F>::mark(first, inverses, small.any_vanishes());
     publish_to_async_proxy();
     arrive(stages_.full(stage));
   }

@@ -64,7 +64,7 @@ class SplitLoads {
     const long long lines_left = (Share::row_major ? args_.k : args_.n) - first_line(block, unit);
     const long long length_left = (Share::row_major ? args_.n : args_.k) - first_place(block, unit);
     // Most units are whole: without asking for each piece whether it exists a tenth of the instructions are saved.
-    if (lines_left >= Share::lines && length_left >= Share::length) {
+    if (lines_left >= Share::lines && length_left >= Share::length) [[likely]] {
       load_pieces(elements, block, unit, [](int, int) { return true; });
     } else {
       const long long lines = lines_left - Share::first_line();
@@ -127,6 +127,12 @@ class SplitLoads {
   long long first_column_;
 };
 
+/// Where the first terms of own line i, piece `part`, lie. `first`: the first piece's.
+template <class F>
+__device__ inline unsigned piece_place(unsigned first, int i, int part) {
+  return (first ^ (i % 2 * 32 | part * 64)) + UnitShare<F>::lines_before(i) * split_line_bytes();
+}
+
 /// The scales of the columns that a lane has elements of; writes their inverses.
 template <class F>
 class SplitScales {
@@ -155,21 +161,39 @@ class SplitScales {
   /// Of element j of a piece of own line i.
   __device__ float of(int i, int j) const { return scaled ? scales_[Share::row_major ? j : i] : 1.0F; }
 
-  /// Marks the inverses of columns that may lose something. Elements that would lose nothing although they are small
-  /// count as well, zeros aside.
-  static __device__ void mark(const SplitElements<F>& elements, unsigned shared_inverses) {
-    __syncwarp();  // other lanes have stored the inverses
+  /// Marks the inverses of columns that may lose something, by the first terms that the lane has stored: three
+  /// registers in place of the elements, and little code, which no cache holds when it is called. `vanishes`: an
+  /// element may have left no term at all, so that zeros count.
+  static __device__ void mark(unsigned first_term, unsigned shared_inverses, bool vanishes) {
+    constexpr unsigned least_kept = 0x2800;  // f16 of packed_least_kept
+    static_assert(F::config.mode == PackedMode::f16x3);
+    const unsigned least = vanishes ? 0 : 1;
+    const auto is_small = [&](unsigned term) { return (term & 0x7fffU) - least <= least_kept - least ? 1U : 0U; };
+    if constexpr (Share::row_major) {
+      unsigned counts = 0;  // of four columns, a byte each
+#pragma unroll 4
+      for (int i = 0; i < Share::own_lines; ++i) {
+        const auto terms = load_terms(piece_place<F>(first_term, i, 0));
+        counts += is_small(terms.at[0]) | is_small(terms.at[0] >> 16) << 8 | is_small(terms.at[1]) << 16 |
+                  is_small(terms.at[1] >> 16) << 24;
+      }
+      counts = warp_sum<8>(counts);
+      if (threadIdx.x % 32 < 8)
 #pragma unroll
-    for (int i = 0; i < columns; ++i) {
-      const unsigned inverse = load_word(place(shared_inverses, i));
-      const float scale = 1.0F / __builtin_bit_cast(float, inverse);  // a power of two
-      unsigned lossy = 0;
-      visit(elements, [&](int column, float value) {
-        if (column == i) lossy += may_lose<F::config.mode>(value * scale) ? 1 : 0;
-      });
-      lossy = Share::row_major ? warp_sum<8>(lossy) : warp_sum<1, 4>(lossy);
-      const bool speaks = Share::row_major ? threadIdx.x % 32 < 8 : threadIdx.x % 8 == 0;
-      if (speaks && lossy > 0) store_word(place(shared_inverses, i), marked_scale_bits(inverse, lossy));
+        for (int j = 0; j < 4; ++j) add_mark(place(shared_inverses, j), counts >> 8 * j & 0xff);
+    } else {
+#pragma unroll 1
+      for (int i = 0; i < Share::own_lines; ++i) {
+        unsigned count = 0;
+#pragma unroll
+        for (int part = 0; part < Share::parts; ++part) {
+          const auto terms = load_terms(piece_place<F>(first_term, i, part));
+#pragma unroll
+          for (int j = 0; j < 4; ++j) count += is_small(terms.at[j / 2] >> 16 * (j % 2));
+        }
+        count = warp_sum<1, 4>(count);
+        if (threadIdx.x % 8 == 0) add_mark(place(shared_inverses, i), count);
+      }
     }
   }
 
@@ -194,7 +218,8 @@ class SplitScales {
       largest[i] = __builtin_bit_cast(unsigned, of_columns[i]);
       all_finite = all_finite && finite_magnitude(of_columns[i]) == largest[i];
     }
-    if (all_finite) return;
+    if (all_finite) [[likely]]
+      return;
 #pragma unroll
     for (unsigned& bits : largest) bits = 0;
     visit(elements, [&](int column, float value) { largest[column] = max(largest[column], finite_magnitude(value)); });
@@ -204,6 +229,13 @@ class SplitScales {
   static __device__ SharedAddress place(unsigned shared_inverses, int column) {
     return {shared_inverses +
             4 * (Share::row_major ? Share::first_place() + column : Share::first_line() + Share::lines_before(column))};
+  }
+
+  static __device__ void add_mark(SharedAddress inverse, unsigned lossy) {
+    if (lossy > 0) store_word(inverse, marked_scale_bits(load_word(inverse), lossy));
+  }
+  static __device__ Vector<unsigned, 2> load_terms(unsigned at) {
+    return {load_word(SharedAddress{at}), load_word(SharedAddress{at + 4})};
   }
 
   static __device__ void store(const float (&inverses)[columns], unsigned shared) {
@@ -220,23 +252,27 @@ class SplitScales {
   float scales_[scaled ? columns : 1];
 };
 
-/// Splits what was loaded, and stores it in a stage. What is not finite has terms that are not: its column of C is not
-/// finite either. Returns whether an element of the lane may be small enough to lose more than its rounding, where sums
-/// are certified.
+/// Where a lane's first terms of a unit lie in a stage. Chunk c of 16 bytes of a line lies at place c ^ (line % 8), and
+/// every eighth line at a multiple of 1024 bytes: the other pieces' places differ from this one in known bits.
 template <class F>
-__device__ inline bool store_split(const SplitElements<F>& elements, const UnpackWgmmaStages<F>& stages, unsigned stage,
-                                   unsigned unit) {
+__device__ inline unsigned first_term_place(const UnpackWgmmaStages<F>& stages, unsigned stage, unsigned unit) {
   using Share = UnitShare<F>;
-  constexpr auto config = F::config;
   const unsigned column = unit * split_unit_columns();
-  const SplitScales<F> scales(elements, stages.scales(stage) + 4 * column);
-  // Chunk c of 16 bytes of a line lies at place c ^ (line % 8), and every eighth line at a multiple of 1024 bytes: the
-  // other pieces' places differ from the first one's in known bits.
   const unsigned line = Share::first_line() + (Share::row_major ? 0 : column);
   const unsigned place = Share::first_place() + (Share::row_major ? column % 64 : 0);
-  const unsigned plane = Share::row_major ? column / 64 * dense_group_bytes(config) : 0;
-  const unsigned first =
-      stages.dense(stage) + plane + line * split_line_bytes() + (place / 8 ^ line % 8) * 16 + place % 8 * 2;
+  const unsigned plane = Share::row_major ? column / 64 * dense_group_bytes(F::config) : 0;
+  return stages.dense(stage) + plane + line * split_line_bytes() + (place / 8 ^ line % 8) * 16 + place % 8 * 2;
+}
+
+/// Splits what was loaded, and stores it in a stage. What is not finite has terms that are not: its column of C is not
+/// finite either. Returns which elements of the lane may be small enough to lose more than their rounding, where sums
+/// are certified.
+template <class F>
+__device__ inline SmallNumbers<F::config.mode> store_split(const SplitElements<F>& elements, unsigned first,
+                                                           unsigned shared_inverses) {
+  using Share = UnitShare<F>;
+  constexpr auto config = F::config;
+  const SplitScales<F> scales(elements, shared_inverses);
   SmallNumbers<config.mode> small;
 #pragma unroll
   for (int i = 0; i < Share::own_lines; ++i)
@@ -247,7 +283,7 @@ __device__ inline bool store_split(const SplitElements<F>& elements, const Unpac
                                values[3] * scales.of(i, 3)};
       const SplitPair lower = split_finite_pair<config.mode>(scaled[0], scaled[1]);
       const SplitPair upper = split_finite_pair<config.mode>(scaled[2], scaled[3]);
-      const unsigned high = (first ^ (i % 2 * 32 | part * 64)) + Share::lines_before(i) * split_line_bytes();
+      const unsigned high = piece_place<F>(first, i, part);
       if constexpr (certifies_splits(F::traits, config))
         small.add(scaled[0], scaled[1]), small.add(scaled[2], scaled[3]);
       store_shared_pair(high, {lower.high, upper.high});
@@ -255,7 +291,7 @@ __device__ inline bool store_split(const SplitElements<F>& elements, const Unpac
       constexpr unsigned low_part = dense_low_part(F::traits, config);
       store_shared_pair(low_part < split_line_bytes() ? high ^ low_part : high + low_part, {lower.low, upper.low});
     }
-  return certifies_splits(F::traits, config) && small.any();
+  return small;
 }
 
 /// The units of one warp, k block after k block: which they are, and where in the ring.
