@@ -184,7 +184,7 @@ class Ablation {
   /// Whether the plan's config is the same kernels for both.
   bool runs_the_same(const AnyPlan& plan, const ops::Query& one, const ops::Query& other) const {
     const ops::Family* family = ops::find_family(of_.operation, plan.family());
-    const FieldMap config = plan.config();
+    const ops::Config config = *family->read(plan.config());
     const auto expressions = [&](const ops::Query& query) {
       std::vector<std::string> list;
       for (const ops::Launch& launch : family->launches(query, config, {})) list.push_back(launch.request().expression);
@@ -216,15 +216,15 @@ class Ablation {
   /// The whole first.
   std::vector<Variation> list_variations(const ops::Query& query, const AnyPlan& plan) const {
     const ops::Family* family = ops::find_family(of_.operation, plan.family());
-    const FieldMap config = family->completed(plan.config());
+    const FieldMap config = plan.config();
     std::vector<Variation> variations = {
-        {.candidate = {.family = plan.family(), .config = config, .is_default = true}}};
+        {.candidate = {.family = plan.family(), .config = *family->read(config), .is_default = true}}};
     for (const Technique& technique : of_.techniques) {
       // "Default" candidates are not screened: a config that spills without a technique is part of what it is worth.
       Variation variation{.technique = &technique,
                           .candidate = {.family = plan.family(), .config = {}, .is_default = true}};
       if (auto changed = technique.without(config)) {
-        variation.candidate.config = *std::move(changed);
+        variation.candidate.config = *family->read(*changed);
         if (auto reason = family->forbidden(query, variation.candidate.config))
           variation.skipped = "forbidden: " + *reason;
       } else {

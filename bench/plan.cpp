@@ -113,7 +113,7 @@ void store_choice(const AnyPlan& plan) {
   for (const plan::Choice& choice : state.choices)
     state.session->tuning().set_winner(
         plan::problem_key(*choice.query), state.session->device_key(),
-        {.family = std::string(choice.decision->family->name()), .config = choice.decision->config});
+        {.family = std::string(choice.decision->family->name()), .config = choice.decision->config.to_map()});
 }
 
 /// A child's work: one plan, and what it took as a line of JSON on stdout.

@@ -42,11 +42,9 @@ std::map<std::string, Trials> by_subject(const std::vector<TrialRow>& trials) {
 }
 
 const TrialRow* choose_among(const Trials& trials, double tie) {
-  std::vector<tune::Candidate> candidates;
   std::vector<tune::Result> results;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     const plan::TrialRecord& trial = trials[i]->trial;
-    candidates.push_back({.family = trial.family, .config = trial.config, .is_default = trial.is_default});
     tune::Result result;
     result.candidate = i;
     result.status = trial.status;
@@ -55,7 +53,11 @@ const TrialRow* choose_among(const Trials& trials, double tie) {
     result.rounds = trial.rounds;
     results.push_back(std::move(result));
   }
-  const auto chosen = tune::choose(candidates, results, tie);
+  const auto stored = [&](std::size_t i) -> tune::StoredCandidate {
+    const plan::TrialRecord& trial = trials[i]->trial;
+    return {.family = trial.family, .config = trial.config, .is_default = trial.is_default};
+  };
+  const auto chosen = tune::choose(results, stored, tie);
   return chosen ? trials[*chosen] : nullptr;
 }
 

@@ -64,8 +64,9 @@ class ChoicePacking {
       topology = context_.topology(matrix.view());
     }
     const plan::Choice choice = choose(*text, topology);
-    const bool is_its_own =
-        choice.decision->family->name() == row.winner.family && choice.decision->config == row.winner.config;
+    const plan::Decision& decision = *choice.decision;
+    const bool is_its_own = decision.family->name() == row.winner.family &&
+                            decision.family->read(row.winner.config) == std::optional(decision.config);
     tally_.count(is_its_own, choice.decision->provenance != Provenance::heuristic);
     if (masked) compile_tools(context_, matrix, topology, element_types(*text));
   }

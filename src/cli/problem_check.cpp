@@ -32,7 +32,7 @@ std::string choice_text(const plan::SurveyedChoice& choice) {
   const auto stored = std::count_if(choice.kernels.begin(), choice.kernels.end(),
                                     [](const plan::SurveyedKernel& kernel) { return kernel.stored; });
   std::string text = fmt::format("  {}\n    choice: {} {}\n    from: {}", choice.words(), decision.family->name(),
-                                 to_text(decision.config), name(decision.provenance));
+                                 to_text(decision.config.to_map()), name(decision.provenance));
   if (!decision.note.empty()) text += ", " + decision.note;
   text += fmt::format("\n    kernels: {} of {} stored\n", stored, choice.kernels.size());
   for (const plan::SurveyedKernel& kernel : choice.kernels)
@@ -62,9 +62,12 @@ std::string problem_text(const CheckedProblem& problem) {
 }
 
 ordered_json choice_json(const plan::SurveyedChoice& choice) {
-  ordered_json object = {{"query", choice.words()},          {"family", choice.decision.family->name()},
-                         {"config", choice.decision.config}, {"provenance", name(choice.decision.provenance)},
-                         {"note", choice.decision.note},     {"tuned", choice.tuned()}};
+  ordered_json object = {{"query", choice.words()},
+                         {"family", choice.decision.family->name()},
+                         {"config", choice.decision.config.to_map()},
+                         {"provenance", name(choice.decision.provenance)},
+                         {"note", choice.decision.note},
+                         {"tuned", choice.tuned()}};
   object["kernels"] = ordered_json::array();
   for (const plan::SurveyedKernel& kernel : choice.kernels)
     object["kernels"].push_back({{"expression", kernel.expression}, {"stored", kernel.stored}});

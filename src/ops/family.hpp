@@ -20,7 +20,7 @@
 #include <abi/tile_lists.h>
 
 #include "base/text.hpp"
-#include "codegen/expression.hpp"
+#include "ops/config.hpp"
 #include "ops/launch.hpp"
 
 namespace vostok::ops {
@@ -117,90 +117,85 @@ class Family {
   virtual std::string_view name() const = 0;
   /// Whether its kernels exist for an architecture ("sm_80", "emulator"); if not, it declines, and nothing is compiled.
   virtual bool runs_on(std::string_view) const { return true; }
+  /// The config that text spells: a stored one, or one that a user typed. Fields that it lacks have their standard, for
+  /// some came later. Nothing where a value is not understood.
+  virtual std::optional<Config> read(const FieldMap& fields) const = 0;
   /// Why this family cannot serve the query at all; nothing if it can.
   virtual std::optional<std::string> declines(const Query& query) const = 0;
   /// The default config. Always legal if the family does not decline.
-  virtual FieldMap default_config(const Query& query) const = 0;
+  virtual Config default_config(const Query& query) const = 0;
   /// Every config of the space, legal or not, default first, no repeats.
-  virtual std::vector<FieldMap> space(const Query& query) const = 0;
+  virtual std::vector<Config> space(const Query& query) const = 0;
   /// A few configs worth racing first, default first; some may be forbidden.
-  virtual std::vector<FieldMap> short_list(const Query& query) const = 0;
+  virtual std::vector<Config> short_list(const Query& query) const = 0;
   /// Why the rules forbid this config here; nothing if they admit it. Also called for configs from caches.
-  virtual std::optional<std::string> forbidden(const Query& query, const FieldMap& config) const = 0;
-  /// The same config with every field: stored ones may lack some that came later.
-  virtual FieldMap completed(const FieldMap& config) const = 0;
+  virtual std::optional<std::string> forbidden(const Query& query, const Config& config) const = 0;
   /// The topology's forms that an admitted config reads.
-  virtual TopologyNeeds needs(const Query& query, const FieldMap& config) const = 0;
+  virtual TopologyNeeds needs(const Query& query, const Config& config) const = 0;
   /// The name of the packed format that an admitted config reads, as find_packed_format
   /// (ops/topology/packed_format.hpp) knows it. Empty: CSR values.
-  virtual std::string packed_format(const Query& query, const FieldMap& config) const = 0;
+  virtual std::string packed_format(const Query& query, const Config& config) const = 0;
   /// Bytes of scratch memory of one execute, for the largest n.
-  virtual std::int64_t workspace_bytes(const Query& query, const FieldMap& config) const = 0;
+  virtual std::int64_t workspace_bytes(const Query& query, const Config& config) const = 0;
   /// The launches of one execute, in order, for an admitted config. The topology's pointers may be null to get
   /// only kernels and shapes.
-  virtual std::vector<Launch> launches(const Query& query, const FieldMap& config,
+  virtual std::vector<Launch> launches(const Query& query, const Config& config,
                                        const TopologyPointers& topology) const = 0;
   /// Cost model: predicted microseconds, for ranking only.
-  virtual double predict_us(const Query& query, const FieldMap& config) const = 0;
+  virtual double predict_us(const Query& query, const Config& config) const = 0;
 };
 
-/// A family with typed query and config: maps become configs here, once for all families.
-template <class QueryType, class Config>
+/// A family whose query and config have types of their own.
+template <class QueryType, class OwnConfig>
 class FamilyOf : public Family {
  public:
+  std::optional<Config> read(const FieldMap& fields) const final {
+    const auto config = codegen::from_map<OwnConfig>(fields);
+    return config ? std::optional(Config::of(*config)) : std::nullopt;
+  }
   std::optional<std::string> declines(const Query& query) const final { return declines(typed(query)); }
-  FieldMap default_config(const Query& query) const final { return codegen::to_map(default_config(typed(query))); }
-  std::vector<FieldMap> space(const Query& query) const final { return to_maps(space(typed(query))); }
-  std::vector<FieldMap> short_list(const Query& query) const final { return to_maps(short_list(typed(query))); }
-  std::optional<std::string> forbidden(const Query& query, const FieldMap& fields) const final {
-    const auto config = codegen::from_map<Config>(fields);
-    if (!config) return "a field's value is not understood";
-    return forbidden(typed(query), *config);
+  Config default_config(const Query& query) const final { return Config::of(default_config(typed(query))); }
+  std::vector<Config> space(const Query& query) const final { return to_configs(space(typed(query))); }
+  std::vector<Config> short_list(const Query& query) const final { return to_configs(short_list(typed(query))); }
+  std::optional<std::string> forbidden(const Query& query, const Config& config) const final {
+    return forbidden(typed(query), config.as<OwnConfig>());
   }
-  FieldMap completed(const FieldMap& fields) const final { return codegen::to_map(parse(fields)); }
-  TopologyNeeds needs(const Query& query, const FieldMap& fields) const final {
-    return needs(typed(query), parse(fields));
+  TopologyNeeds needs(const Query& query, const Config& config) const final {
+    return needs(typed(query), config.as<OwnConfig>());
   }
-  std::string packed_format(const Query& query, const FieldMap& fields) const final {
-    return packed_format(typed(query), parse(fields));
+  std::string packed_format(const Query& query, const Config& config) const final {
+    return packed_format(typed(query), config.as<OwnConfig>());
   }
-  std::int64_t workspace_bytes(const Query& query, const FieldMap& fields) const final {
-    return workspace_bytes(typed(query), parse(fields));
+  std::int64_t workspace_bytes(const Query& query, const Config& config) const final {
+    return workspace_bytes(typed(query), config.as<OwnConfig>());
   }
-  std::vector<Launch> launches(const Query& query, const FieldMap& fields,
-                               const TopologyPointers& topology) const final {
-    return launches(typed(query), parse(fields), topology);
+  std::vector<Launch> launches(const Query& query, const Config& config, const TopologyPointers& topology) const final {
+    return launches(typed(query), config.as<OwnConfig>(), topology);
   }
-  double predict_us(const Query& query, const FieldMap& fields) const final {
-    return predict_us(typed(query), parse(fields));
+  double predict_us(const Query& query, const Config& config) const final {
+    return predict_us(typed(query), config.as<OwnConfig>());
   }
 
  protected:
   virtual std::optional<std::string> declines(const QueryType& query) const = 0;
-  virtual Config default_config(const QueryType& query) const = 0;
-  virtual std::vector<Config> space(const QueryType& query) const = 0;
-  virtual std::vector<Config> short_list(const QueryType& query) const = 0;
-  virtual std::optional<std::string> forbidden(const QueryType& query, const Config& config) const = 0;
-  virtual TopologyNeeds needs(const QueryType& query, const Config& config) const = 0;
-  virtual std::string packed_format(const QueryType&, const Config&) const { return {}; }
-  virtual std::int64_t workspace_bytes(const QueryType& query, const Config& config) const = 0;
-  virtual std::vector<Launch> launches(const QueryType& query, const Config& config,
+  virtual OwnConfig default_config(const QueryType& query) const = 0;
+  virtual std::vector<OwnConfig> space(const QueryType& query) const = 0;
+  virtual std::vector<OwnConfig> short_list(const QueryType& query) const = 0;
+  virtual std::optional<std::string> forbidden(const QueryType& query, const OwnConfig& config) const = 0;
+  virtual TopologyNeeds needs(const QueryType& query, const OwnConfig& config) const = 0;
+  virtual std::string packed_format(const QueryType&, const OwnConfig&) const { return {}; }
+  virtual std::int64_t workspace_bytes(const QueryType& query, const OwnConfig& config) const = 0;
+  virtual std::vector<Launch> launches(const QueryType& query, const OwnConfig& config,
                                        const TopologyPointers& topology) const = 0;
-  virtual double predict_us(const QueryType& query, const Config& config) const = 0;
+  virtual double predict_us(const QueryType& query, const OwnConfig& config) const = 0;
 
  private:
   static const QueryType& typed(const Query& query) { return static_cast<const QueryType&>(query); }
-  static Config parse(const FieldMap& fields) {
-    const auto config = codegen::from_map<Config>(fields);
-    if (!config)
-      fail(ErrorCode::internal, "cannot read a config: a value of \"{}\" is not understood", to_text(fields));
-    return *config;
-  }
-  static std::vector<FieldMap> to_maps(const std::vector<Config>& configs) {
-    std::vector<FieldMap> maps;
-    maps.reserve(configs.size());
-    for (const Config& config : configs) maps.push_back(codegen::to_map(config));
-    return maps;
+  static std::vector<Config> to_configs(const std::vector<OwnConfig>& own) {
+    std::vector<Config> configs;
+    configs.reserve(own.size());
+    for (const OwnConfig& config : own) configs.push_back(Config::of(config));
+    return configs;
   }
 };
 

@@ -37,12 +37,12 @@ std::vector<tune::Candidate> by_prediction(std::vector<Ranked> ranked) {
 std::string format_words(const std::string& format) { return format.empty() ? "CSR" : format; }
 
 /// The default if the limits admit it, else the first admitted config of the short list.
-std::optional<FieldMap> usable_config(const ops::Family& family, const ops::Query& query,
-                                      std::int64_t max_workspace_bytes) {
-  FieldMap standard = family.default_config(query);
+std::optional<ops::Config> usable_config(const ops::Family& family, const ops::Query& query,
+                                         std::int64_t max_workspace_bytes) {
+  const ops::Config standard = family.default_config(query);
   if (!forbidden(family, query, standard, max_workspace_bytes)) return standard;
-  for (FieldMap& config : family.short_list(query))
-    if (!forbidden(family, query, config, max_workspace_bytes)) return std::move(config);
+  for (const ops::Config& config : family.short_list(query))
+    if (!forbidden(family, query, config, max_workspace_bytes)) return config;
   return std::nullopt;
 }
 
@@ -54,7 +54,7 @@ std::optional<std::string> declined(const ops::Family& family, const ops::Query&
   return family.declines(query);
 }
 
-std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config,
+std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const ops::Config& config,
                                      std::int64_t max_workspace_bytes) {
   if (auto reason = family.forbidden(query, config)) return reason;
   if (query.packed_format && family.packed_format(query, config) != *query.packed_format)
@@ -71,14 +71,13 @@ std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t ma
   std::vector<Ranked> candidates;
   for (const auto& family : ops::families(query.operation)) {
     if (declined(*family, query)) continue;
-    const FieldMap standard = family->default_config(query);
-    for (FieldMap& config : family->short_list(query)) {
+    const ops::Config standard = family->default_config(query);
+    for (const ops::Config& config : family->short_list(query)) {
       if (forbidden(*family, query, config, max_workspace_bytes)) continue;
       const bool is_default = config == standard;
       const double predicted_us = family->predict_us(query, config);
       candidates.push_back(
-          {predicted_us,
-           {.family = std::string(family->name()), .config = std::move(config), .is_default = is_default}});
+          {predicted_us, {.family = std::string(family->name()), .config = config, .is_default = is_default}});
     }
   }
   mark_unlikely(candidates);
@@ -87,16 +86,16 @@ std::vector<tune::Candidate> short_list(const ops::Query& query, std::int64_t ma
 
 std::vector<tune::Candidate> all_candidates(const ops::Query& query, std::int64_t max_workspace_bytes) {
   std::vector<tune::Candidate> candidates = short_list(query, max_workspace_bytes);
-  std::set<std::pair<std::string, FieldMap>> listed;
-  for (const tune::Candidate& candidate : candidates) listed.insert({candidate.family, candidate.config});
+  std::set<ops::Config> listed;
+  for (const tune::Candidate& candidate : candidates) listed.insert(candidate.config);
   std::vector<Ranked> ranked;
   for (const auto& family : ops::families(query.operation)) {
     if (declined(*family, query)) continue;
     const std::string name(family->name());
-    for (FieldMap& config : family->space(query)) {
-      if (listed.contains({name, config}) || forbidden(*family, query, config, max_workspace_bytes)) continue;
+    for (const ops::Config& config : family->space(query)) {
+      if (listed.contains(config) || forbidden(*family, query, config, max_workspace_bytes)) continue;
       const double predicted_us = family->predict_us(query, config);
-      ranked.push_back({predicted_us, {.family = name, .config = std::move(config)}});
+      ranked.push_back({predicted_us, {.family = name, .config = config}});
     }
   }
   for (tune::Candidate& candidate : by_prediction(std::move(ranked))) candidates.push_back(std::move(candidate));
@@ -125,7 +124,7 @@ std::optional<Predicted> cheapest(const ops::Query& query, std::int64_t max_work
     }
     const double predicted_us = family->predict_us(query, *config);
     if (best && predicted_us >= best->us) continue;
-    best = {.family = family.get(), .config = *std::move(config), .us = predicted_us};
+    best = {.family = family.get(), .config = *config, .us = predicted_us};
   }
   return best;
 }

@@ -17,7 +17,7 @@ std::optional<std::string> declined(const ops::Family& family, const ops::Query&
 
 /// Why a config is no candidate, of a family that may serve: its rules forbid it, it reads another format than the
 /// query wants, or it needs more workspace than the options allow. Nothing if it is a candidate.
-std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const FieldMap& config,
+std::optional<std::string> forbidden(const ops::Family& family, const ops::Query& query, const ops::Config& config,
                                      std::int64_t max_workspace_bytes);
 
 /// What effort quick races: each family's short list and default, if the rules admit them; cheapest prediction first.
@@ -32,7 +32,7 @@ std::vector<tune::Candidate> candidates_of(const ops::Query& query, Effort effor
 /// The cost models' choice.
 struct Predicted {
   const ops::Family* family = nullptr;
-  FieldMap config = {};
+  ops::Config config = {};
   double us = 0;  ///< as predicted
 };
 

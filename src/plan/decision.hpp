@@ -20,7 +20,7 @@ bool is_tuned(Provenance provenance);
 
 struct Decision {
   const ops::Family* family = nullptr;
-  FieldMap config = {};
+  ops::Config config = {};
   Provenance provenance = Provenance::heuristic;
   std::string note = {};
   std::optional<double> median_us = {};

@@ -33,9 +33,9 @@ void add_forbidden(const ops::Query& query, std::int64_t max_workspace_bytes, st
       trials.push_back({.family = std::string(family->name()), .rejected = *reason});
       continue;
     }
-    for (const FieldMap& config : family->space(query))
+    for (const ops::Config& config : family->space(query))
       if (auto reason = forbidden(*family, query, config, max_workspace_bytes))
-        trials.push_back({.family = std::string(family->name()), .config = config, .rejected = *reason});
+        trials.push_back({.family = std::string(family->name()), .config = config.to_map(), .rejected = *reason});
   }
 }
 
@@ -45,7 +45,7 @@ Explanation Planner::explain(const Choice& choice, Detail detail) const {
   const Decision& decision = *choice.decision;
   Explanation explanation{.operation = std::string(choice.query->operation),
                           .family = std::string(decision.family->name()),
-                          .config = decision.config,
+                          .config = decision.config.to_map(),
                           .provenance = decision.provenance,
                           .note = decision.note};
   explanation.median_us = decision.median_us;

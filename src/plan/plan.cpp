@@ -85,7 +85,7 @@ std::string AnyPlan::family() const {
 
 FieldMap AnyPlan::config() const {
   const plan::Choice* choice = checked(*this).main_choice();
-  return choice == nullptr ? FieldMap() : choice->decision->config;
+  return choice == nullptr ? FieldMap() : choice->decision->config.to_map();
 }
 
 Explanation AnyPlan::explain(Detail detail) const {

@@ -48,7 +48,7 @@ Choice Planner::make_choice(std::shared_ptr<const ops::Query> query, std::shared
                             const Topology& topology) const {
   const ops::Family& family = *decision->family;
   Choice choice{.query = std::move(query), .decision = std::move(decision), .launches = {}};
-  const FieldMap& config = choice.decision->config;
+  const ops::Config& config = choice.decision->config;
   const ops::TopologyNeeds needs = family.needs(*choice.query, config);
   if (topology) choice.source = topology.state()->hold(needs);
   choice.launches = family.launches(*choice.query, config, pointers_of(topology, needs));
@@ -109,7 +109,7 @@ std::vector<std::shared_ptr<const Decision>> Planner::decide_alike(std::vector<T
 std::optional<Choice> Planner::rebind(const Choice& old, std::shared_ptr<const ops::Query> query,
                                       const Topology& topology) const {
   const ops::Family& family = *old.decision->family;
-  const FieldMap& config = old.decision->config;
+  const ops::Config& config = old.decision->config;
   // The kernels' template arguments must not have changed with the mask (the longest row can change them).
   if (declined(family, *query) || forbidden(family, *query, config, session_->max_workspace_bytes()))
     return std::nullopt;
@@ -189,16 +189,14 @@ Decision Planner::with_kernels(const Task& task, Decision decision) const {
   return decision;
 }
 
-/// The decision of a stored row; nothing if today's rules forbid it.
+/// The decision of a stored row; nothing if today's family does not read it, or its rules forbid it.
 std::optional<Decision> Planner::from_match(const ops::Query& query, const WinnerMatch& match) const {
   const ops::Family* family = ops::find_family(query.operation, match.winner.family);
-  if (family == nullptr || declined(*family, query) ||
-      forbidden(*family, query, match.winner.config, session_->max_workspace_bytes()))
-    return std::nullopt;
-  Decision decision{.family = family,
-                    .config = match.winner.config,
-                    .provenance = match.provenance,
-                    .note = describe_match(query, match)};
+  if (family == nullptr || declined(*family, query)) return std::nullopt;
+  const auto config = family->read(match.winner.config);
+  if (!config || forbidden(*family, query, *config, session_->max_workspace_bytes())) return std::nullopt;
+  Decision decision{
+      .family = family, .config = *config, .provenance = match.provenance, .note = describe_match(query, match)};
   if (match.distance == 0 && !match.plain) {
     decision.median_us = match.winner.median_us;
     if (match.winner.default_median_us)
@@ -302,25 +300,26 @@ Decision Planner::tuned_only(const Task& task) const {
 /// would use without a measurement.
 std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort effort) const {
   std::vector<tune::Candidate> candidates = candidates_of(query, effort, session_->max_workspace_bytes());
-  std::set<std::pair<std::string, FieldMap>> in_use;
+  std::map<ops::Config, std::string> in_use;  // and the families' names
   for (const WinnerMatch& match : session_->tuning().find_same(problem_key(query), session_->device_key()))
-    if (from_match(query, match)) in_use.emplace(match.winner.family, match.winner.config);
-  for (tune::Candidate& candidate : candidates)
-    candidate.in_use = in_use.erase({candidate.family, candidate.config}) > 0;
-  for (const auto& [family, config] : in_use)
+    if (const auto decision = from_match(query, match)) in_use.emplace(decision->config, match.winner.family);
+  for (tune::Candidate& candidate : candidates) candidate.in_use = in_use.erase(candidate.config) > 0;
+  for (const auto& [config, family] : in_use)
     candidates.push_back({.family = family, .config = config, .in_use = true});
   return candidates;
 }
 
 /// Whether every candidate of the effort has been tried before, so that nothing new remains to measure.
 bool Planner::has_trials(const ops::Query& query, Effort effort) const {
-  std::set<std::pair<std::string, FieldMap>> tried;
-  for (TrialRecord& trial : session_->tuning().trials(problem_key(query), session_->device_key()))
-    if (trial.status != "untested") tried.emplace(std::move(trial.family), std::move(trial.config));
+  std::set<ops::Config> tried;
+  for (const TrialRecord& trial : session_->tuning().trials(problem_key(query), session_->device_key())) {
+    if (trial.status == "untested") continue;
+    const ops::Family* const family = ops::find_family(query.operation, trial.family);
+    if (const auto config = family != nullptr ? family->read(trial.config) : std::nullopt) tried.insert(*config);
+  }
   const auto candidates = contenders(query, effort);
-  return std::all_of(candidates.begin(), candidates.end(), [&](const tune::Candidate& candidate) {
-    return tried.contains({candidate.family, candidate.config});
-  });
+  return std::all_of(candidates.begin(), candidates.end(),
+                     [&](const tune::Candidate& candidate) { return tried.contains(candidate.config); });
 }
 
 Decision Planner::heuristic(const Task& task, std::string note) const {
@@ -342,7 +341,7 @@ Decision Planner::predicted(const ops::Query& query, std::string note) const {
 Decision Planner::cheapest(const ops::Query& query, std::string& reasons) const {
   auto choice = plan::cheapest(query, session_->max_workspace_bytes(), reasons);
   if (!choice) return {};
-  return {.family = choice->family, .config = std::move(choice->config)};
+  return {.family = choice->family, .config = choice->config};
 }
 
 }  // namespace vostok::plan

@@ -75,7 +75,7 @@ std::optional<std::pair<std::string, FieldMap>> predicted_choice(const ProblemKe
   std::string reasons;
   const auto choice = cheapest(*query, Options().max_workspace_bytes, reasons);
   if (!choice) return std::nullopt;
-  return std::pair{std::string(choice->family->name()), choice->config};
+  return std::pair{std::string(choice->family->name()), choice->config.to_map()};
 }
 
 }  // namespace vostok::plan

@@ -54,7 +54,7 @@ void RaceSubject::add_copy(const CsrView& csr) {
   copies_.push_back(std::move(copy));
 }
 
-std::function<void(Stream)> RaceSubject::enqueue_on(Copy& copy, const ops::Family& family, const FieldMap& config,
+std::function<void(Stream)> RaceSubject::enqueue_on(Copy& copy, const ops::Family& family, const ops::Config& config,
                                                     const std::vector<std::shared_ptr<const ReadyKernel>>& kernels,
                                                     const PackedValues& packed) {
   const ops::Query& query = *task_.query;

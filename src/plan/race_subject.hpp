@@ -42,7 +42,7 @@ class RaceSubject : public tune::Subject {
   void add_copy(const CsrView& csr);
   PackedValues packed_values(const TaskPacking& packing, Copy& copy, const std::string& format);
   /// `packed`: the values, where the task packs them.
-  std::function<void(Stream)> enqueue_on(Copy& copy, const ops::Family& family, const FieldMap& config,
+  std::function<void(Stream)> enqueue_on(Copy& copy, const ops::Family& family, const ops::Config& config,
                                          const std::vector<std::shared_ptr<const ReadyKernel>>& kernels,
                                          const PackedValues& packed);
   /// Why the result is wrong for operands of many decades, or nothing.

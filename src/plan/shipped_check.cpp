@@ -40,7 +40,7 @@ std::optional<tune::Verdict> try_out(Session& session, const Task& task, const D
 }  // namespace
 
 Decision checked(Session& session, const Task& task, Decision stored, Decision standard) {
-  if (standard.family == stored.family && standard.config == stored.config) return stored;
+  if (standard.config == stored.config) return stored;
   const CodeStanding standing = session.tuning().standing(stored.code_digest());
   if (!standing.failure.empty()) {
     standard.note = fmt::format("a choice tuned {} is {}: {}", stored.note, standing.failure, standing.reason);
@@ -64,7 +64,7 @@ Decision checked(Session& session, const Task& task, Decision stored, Decision s
   winner.speedup_over_default = standard_us / *winner.median_us;
   session.tuning().set_winner(problem_key(*task.query), session.device_key(),
                               {.family = std::string(winner.family->name()),
-                               .config = winner.config,
+                               .config = winner.config.to_map(),
                                .code_digest = winner.code_digest(),
                                .median_us = *winner.median_us,
                                .default_median_us = standard_us,

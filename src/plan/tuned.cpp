@@ -73,7 +73,7 @@ Decision Planner::tuned(const Task& task, const PlanOptions& options) const {
       tune::fastest_default(outcome.results, is_default, &tune::Result::median_us);
   session_->tuning().set_winner(key, device_key,
                                 {.family = candidate.family,
-                                 .config = candidate.config,
+                                 .config = candidate.config.to_map(),
                                  .code_digest = result.compiled.code_digest,
                                  .median_us = median_us,
                                  .default_median_us = standard_us,

@@ -165,7 +165,7 @@ tune::Admission WorkerClient::ask(const tune::Candidate& candidate, const std::s
   const tune::Frame question{
       .fields = {{"verb", "candidate"},
                  {"family", candidate.family},
-                 {"config", to_text(candidate.config)},
+                 {"config", to_text(candidate.config.to_map())},
                  {"must_run", candidate.must_run() ? "1" : "0"},
                  {"slow_us", std::isfinite(slow_us) ? fmt::format("{:.17g}", slow_us) : std::string()}},
       .bytes = {}};

@@ -135,13 +135,14 @@ tune::Frame WorkerServer::answer(const tune::Frame& asked) {
   }
   if (verb != "candidate" || !subject_)
     return told("untested", fmt::format("the worker does not understand \"{}\" here", verb));
-  const auto config = parse_field_map(asked.text("config"));
-  const std::string family = asked.text("family");
-  if (!config || ops::find_family(task_.query->operation, family) == nullptr)
-    return told("untested", "the worker does not know its family or config");
+  const auto fields = parse_field_map(asked.text("config"));
+  const std::string name = asked.text("family");
+  const ops::Family* const family = ops::find_family(task_.query->operation, name);
+  const auto config = fields && family != nullptr ? family->read(*fields) : std::nullopt;
+  if (!config) return told("untested", "the worker does not know its family or config");
   const double slow_us = parse_number<double>(asked.text("slow_us")).value_or(INFINITY);
   try {
-    return run({.family = family, .config = *config, .in_use = asked.number("must_run") != 0}, slow_us);
+    return run({.family = name, .config = *config, .in_use = asked.number("must_run") != 0}, slow_us);
   } catch (const std::exception& error) {
     return told(tune::failure_status(error, "faulted"), error.what());
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace vostok::tune {
 
@@ -20,27 +21,28 @@ std::vector<const Result*> contenders(const std::vector<Result>& results) {
   return found;
 }
 
+bool comes_first(const StoredCandidate& a, const StoredCandidate& b) {
+  return std::tie(b.is_default, a.family, a.config) < std::tie(a.is_default, b.family, b.config);
+}
+
 double median_of(const Result* contender) { return contender->median_us.value_or(INFINITY); }
 
 }  // namespace
 
-bool comes_first(const Candidate& a, const Candidate& b) {
-  return std::tie(b.is_default, a.family, a.config) < std::tie(a.is_default, b.family, b.config);
-}
-
-std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, const std::vector<Result>& results,
-                                  double tie) {
-  std::vector<const Result*> in_order = contenders(results);
+std::optional<std::size_t> choose(const std::vector<Result>& results,
+                                  const std::function<StoredCandidate(std::size_t)>& stored, double tie) {
+  std::vector<std::pair<StoredCandidate, const Result*>> in_order;
+  for (const Result* result : contenders(results)) in_order.emplace_back(stored(result->candidate), result);
   if (in_order.empty()) return std::nullopt;
-  std::sort(in_order.begin(), in_order.end(), [&](const Result* a, const Result* b) {
-    return comes_first(candidates[a->candidate], candidates[b->candidate]);
-  });
-  const Result* const best = *std::min_element(
-      in_order.begin(), in_order.end(), [](const Result* a, const Result* b) { return median_of(a) < median_of(b); });
+  std::sort(in_order.begin(), in_order.end(),
+            [](const auto& a, const auto& b) { return comes_first(a.first, b.first); });
+  const Result* const best = std::min_element(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
+                               return median_of(a.second) < median_of(b.second);
+                             })->second;
   const double limit_us = median_of(best) + std::max(tie * median_of(best), best->spread_us.value_or(0));
   const auto first = std::find_if(in_order.begin(), in_order.end(),
-                                  [&](const Result* result) { return median_of(result) <= limit_us; });
-  return (*first)->candidate;
+                                  [&](const auto& contender) { return median_of(contender.second) <= limit_us; });
+  return first->second->candidate;
 }
 
 }  // namespace vostok::tune

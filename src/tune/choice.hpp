@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tune/tuner.hpp"
@@ -14,15 +15,19 @@ namespace vostok::tune {
 /// Candidates within this share of the best count as equal.
 inline constexpr double equal_share = 0.02;
 
-/// The fixed order that breaks ties: defaults first, then by family, then by config. It depends only on what is stored
-/// of a candidate, so that effort and cost models do not change it.
-bool comes_first(const Candidate& a, const Candidate& b);
+/// A candidate as it is stored, which decides between equals.
+struct StoredCandidate {
+  std::string family = {};
+  FieldMap config = {};
+  bool is_default = false;
+};
 
 /// Index of the candidate to choose: the smallest median. Candidates within `tie` (a share) of it, or within its
-/// spread, count as equal, and the first by comes_first wins. Pure: the order of results and candidates does not
-/// matter.
-std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, const std::vector<Result>& results,
-                                  double tie = equal_share);
+/// spread, count as equal. Of these a default wins, then the first family, then the first config by name: what is
+/// stored decides, so that effort and cost models do not. `stored(index)` is a candidate. Pure: the order of results
+/// and candidates does not matter.
+std::optional<std::size_t> choose(const std::vector<Result>& results,
+                                  const std::function<StoredCandidate(std::size_t)>& stored, double tie = equal_share);
 
 /// The smallest median of the default configs; nothing if none was measured. `is_default` and `median_us` read a row.
 template <class Rows, class IsDefault, class Median>

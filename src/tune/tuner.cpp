@@ -77,7 +77,10 @@ class Race {
     rounds(race_rounds, "race", 2);
     confirm();
     for (Runner& runner : runners_) finish(runner);
-    outcome_.winner = choose(candidates_, verified_results());
+    outcome_.winner = choose(verified_results(), [&](std::size_t index) -> StoredCandidate {
+      const Candidate& candidate = candidates_[index];
+      return {.family = candidate.family, .config = candidate.config.to_map(), .is_default = candidate.is_default};
+    });
     outcome_.clocks_after = device_.clocks();
     return std::move(outcome_);
   }

@@ -12,6 +12,7 @@
 #include <vostok/plan.hpp>
 
 #include "device/device.hpp"
+#include "ops/config.hpp"
 #include "tune/samples.hpp"
 
 namespace vostok::tune {
@@ -19,7 +20,7 @@ namespace vostok::tune {
 /// One config that the rules admit.
 struct Candidate {
   std::string family = {};
-  FieldMap config = {};
+  ops::Config config = {};
   bool is_default = false;
   bool in_use = false;  ///< plans of this very problem use it so far
   bool unlikely =

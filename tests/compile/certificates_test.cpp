@@ -23,9 +23,9 @@ namespace {
 void add_certified(test::Jobs& jobs, const ops::Family& family, const std::string& operation,
                    const std::string& architecture, std::size_t most) {
   for (const test::Space& space : test::spaces_of(family, test::sweep_queries().at(operation)())) {
-    std::vector<FieldMap> configs = family.short_list(*space.query);
+    std::vector<ops::Config> configs = family.short_list(*space.query);
     configs.resize(std::min(configs.size(), most));
-    for (const FieldMap& config : configs) {
+    for (const ops::Config& config : configs) {
       if (family.forbidden(*space.query, config)) continue;  // 16-bit elements
       jobs.add(family, *space.query, config, architecture, true);
     }

@@ -22,10 +22,10 @@ std::shared_ptr<const ops::Query> query_of(const Spmm& problem) {
   return ops::make_query(problem, layer, {problem.n, problem.n}, nullptr);
 }
 
-void add(test::Jobs& jobs, const ops::Family& family, const Spmm& problem, const FieldMap& config) {
+void add(test::Jobs& jobs, const ops::Family& family, const Spmm& problem, const ops::Config& config) {
   const auto query = query_of(problem);
   const auto reason = family.forbidden(*query, config);
-  REQUIRE_MESSAGE(!reason, to_text(config), ": ", reason.value_or(""));
+  REQUIRE_MESSAGE(!reason, to_text(config.to_map()), ": ", reason.value_or(""));
   jobs.add(family, *query, config, "sm_90", true);
 }
 
@@ -45,7 +45,7 @@ void add_unpack(test::Jobs& jobs, const ops::Family& family, const Spmm& problem
                                .prepare_dense = way.prepare_dense,
                                .tensor_copies = way.tensor_copies};
       if (k_groups > 1 || copies_by_threads(config)) config.producer_warps = 4;
-      add(jobs, family, problem, codegen::to_map(config));
+      add(jobs, family, problem, ops::Config::of(config));
     }
 }
 
@@ -71,7 +71,7 @@ void add_split(test::Jobs& jobs, const ops::Family& family, const Spmm& problem)
                                    .overlap = s.overlap,
                                    .prepare_dense = false,
                                    .producer_warps = s.producer_warps};
-    add(jobs, family, problem, codegen::to_map(config));
+    add(jobs, family, problem, ops::Config::of(config));
   }
 }
 
@@ -79,7 +79,7 @@ void add_sparse(test::Jobs& jobs, const ops::Family& family, const Spmm& problem
   for (const bool tensor_copies : {false, true})
     for (const int warpgroups : {1, 2})
       add(jobs, family, problem,
-          codegen::to_map(SparseTensorWgmmaConfig{.warpgroups = warpgroups,
+          ops::Config::of(SparseTensorWgmmaConfig{.warpgroups = warpgroups,
                                                   .tile_columns = tile_columns,
                                                   .stages = 3,
                                                   .producer_warps = tensor_copies && warpgroups == 1 ? 1 : 4,

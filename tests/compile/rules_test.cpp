@@ -45,7 +45,7 @@ constexpr Breach breaches[] = {
 codegen::KernelRequest broken(const Breach& breach) {
   const ops::Family& family = *ops::find_family(breach.operation, breach.family);
   for (const test::Space& space : test::spaces_of(family, test::sweep_queries().at(breach.operation)())) {
-    const FieldMap config = family.default_config(*space.query);
+    const ops::Config config = family.default_config(*space.query);
     for (const ops::Launch& launch : family.launches(*space.query, config, {})) {
       codegen::KernelRequest request = launch.request();
       const std::string field = "." + std::string(breach.field) + " = ";

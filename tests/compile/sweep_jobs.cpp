@@ -23,13 +23,13 @@ std::vector<Space> spaces_of(const ops::Family& family, const SweepQueries& quer
   for (const auto& query : queries) {
     if (family.declines(*query)) continue;
     spaces.push_back({.query = query, .configs = {}});
-    for (FieldMap& config : family.space(*query))
+    for (ops::Config& config : family.space(*query))
       if (!family.forbidden(*query, config)) spaces.back().configs.push_back(std::move(config));
   }
   return spaces;
 }
 
-void Jobs::add(const ops::Family& family, const ops::Query& query, const FieldMap& config,
+void Jobs::add(const ops::Family& family, const ops::Query& query, const ops::Config& config,
                const std::string& architecture, bool is_default) {
   for (const ops::Launch& launch : family.launches(query, config, {}))
     if (seen_.insert({launch.request().expression, architecture}).second)
@@ -45,7 +45,7 @@ void Jobs::add_defaults(const ops::Family& family, const std::vector<Space>& spa
 void Jobs::add_everything(const ops::Family& family, const std::vector<Space>& spaces,
                           const std::string& architecture) {
   for (const Space& space : spaces)
-    for (const FieldMap& config : space.configs) add(family, *space.query, config, architecture, false);
+    for (const ops::Config& config : space.configs) add(family, *space.query, config, architecture, false);
 }
 
 void Jobs::add_sample(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture,

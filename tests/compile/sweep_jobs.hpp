@@ -30,7 +30,7 @@ struct Job {
 /// A problem with what the family's rules admit of its space.
 struct Space {
   std::shared_ptr<const ops::Query> query;
-  std::vector<FieldMap> configs;
+  std::vector<ops::Config> configs;
 };
 
 /// Problems that the family declines are left out.
@@ -39,8 +39,8 @@ std::vector<Space> spaces_of(const ops::Family& family, const SweepQueries& quer
 /// Each kernel once, however many configs launch it, in the order in which they came.
 class Jobs {
  public:
-  void add(const ops::Family& family, const ops::Query& query, const FieldMap& config, const std::string& architecture,
-           bool is_default);
+  void add(const ops::Family& family, const ops::Query& query, const ops::Config& config,
+           const std::string& architecture, bool is_default);
   /// Of every `every`-th problem from the `first` on.
   void add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture,
                     std::size_t every = 1, std::size_t first = 0);

@@ -28,28 +28,28 @@ const ops::Family& only_family(const ops::Query& query) { return *ops::families(
 
 /// Runs a config (the default where there is none) of the operation's family and compares with float64.
 template <class Problem, class Case>
-void check_case(const NamedDevice& on, const Problem& problem, Case& c, const FieldMap* config = nullptr) {
+void check_case(const NamedDevice& on, const Problem& problem, Case& c, const ops::Config* config = nullptr) {
   ops::validate(problem, {});
   const auto query = ops::make_query(problem, {}, {}, on.device.get());
   const ops::Family& family = only_family(*query);
-  const FieldMap used = config != nullptr ? *config : family.default_config(*query);
-  INFO(on.name, ": ", std::string(query->operation), " ", query->exact, "; ", to_text(used));
+  const ops::Config used = config != nullptr ? *config : family.default_config(*query);
+  INFO(on.name, ": ", std::string(query->operation), " ", query->exact, "; ", to_text(used.to_map()));
   REQUIRE(!family.declines(*query));
   REQUIRE_MESSAGE(!family.forbidden(*query, used), *family.forbidden(*query, used));
   const tune::Check checked = run_family(*on.device, family, *query, used, {}, c);
   CHECK_MESSAGE(checked.wrong.empty(), checked.wrong);
 }
 
-void check(const NamedDevice& on, const DepthwiseConvolution& problem, const FieldMap* config = nullptr) {
+void check(const NamedDevice& on, const DepthwiseConvolution& problem, const ops::Config* config = nullptr) {
   tune::DepthwiseCase c(*on.device, problem, seed);
   check_case(on, problem, c, config);
 }
-void check(const NamedDevice& on, const BiasActivation& problem, const FieldMap* config = nullptr,
+void check(const NamedDevice& on, const BiasActivation& problem, const ops::Config* config = nullptr,
            bool in_place = false) {
   tune::BiasActivationCase c(*on.device, problem, seed, in_place);
   check_case(on, problem, c, config);
 }
-void check(const NamedDevice& on, const Im2col& problem, const FieldMap* config = nullptr) {
+void check(const NamedDevice& on, const Im2col& problem, const ops::Config* config = nullptr) {
   tune::Im2colCase c(*on.device, problem, seed);
   check_case(on, problem, c, config);
 }
@@ -58,9 +58,9 @@ void check(const NamedDevice& on, const Im2col& problem, const FieldMap* config 
 template <class Problem>
 void check_sample(const NamedDevice& on, const Problem& problem, std::size_t count, sparse::Random& random) {
   const auto query = ops::make_query(problem, {}, {}, on.device.get());
-  std::vector<FieldMap> admitted;
-  for (FieldMap& config : only_family(*query).space(*query))
-    if (!only_family(*query).forbidden(*query, config)) admitted.push_back(std::move(config));
+  std::vector<ops::Config> admitted;
+  for (const ops::Config& config : only_family(*query).space(*query))
+    if (!only_family(*query).forbidden(*query, config)) admitted.push_back(config);
   REQUIRE(!admitted.empty());
   for (std::size_t i = 0; i < count; ++i)
     check(on, problem, &admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))]);

@@ -132,7 +132,7 @@ inline std::shared_ptr<const device::Kernel> compiled(device::Device& device, co
 /// C as the device computes it with this config, laid out as it is stored; poison between lines. Fails the test where
 /// anything but C was written.
 inline std::vector<float> run_product(const ops::Family& family, device::Device& device, const SpmmProduct& c,
-                                      const FieldMap& config) {
+                                      const ops::Config& config) {
   const tune::SpmmHost& host = c.host;
   const ops::SpmmQuery query = c.query(&device);
   const DeviceTopology topology(device, c, family.needs(query, config));
@@ -203,8 +203,8 @@ inline double typical_norm(const SpmmProduct& c, std::int64_t product, std::span
 
 /// Runs and compares every product of the batch with float64.
 inline void check_product(const ops::Family& family, const NamedDevice& on, const SpmmProduct& c,
-                          const FieldMap& config) {
-  INFO(on.name, ": ", family.name(), ", ", described(c), "; ", to_text(config));
+                          const ops::Config& config) {
+  INFO(on.name, ": ", family.name(), ", ", described(c), "; ", to_text(config.to_map()));
   const std::vector<float> output = run_product(family, *on.device, c, config);
   const Dtype type = *c.problem().output;
   const double tolerance = sparse::sum_tolerance(c.statistics().longest_row, type);

@@ -52,17 +52,17 @@ void check_paired_products(const CsrSubject& subject, std::uint64_t seed, std::s
       const SpmmProduct c = make_product(choice.csr, choice.problem, seed + i);
       const ops::SpmmQuery query = c.query(on.device.get());
       REQUIRE(subject.family.declines(query).value_or("") == "");
-      const FieldMap config = config_of(query, choice, i);
+      const ops::Config config = config_of(query, choice, i);
       REQUIRE(subject.family.forbidden(query, config).value_or("") == "");
       subject.check(on, c, config);
     }
 }
 
 /// The default config, or the last that the space admits: operands reach its kernel the other way.
-inline FieldMap prepared_as(const ops::Family& family, const ops::SpmmQuery& query, const PairedProblem& choice) {
-  FieldMap config = family.default_config(query);
+inline ops::Config prepared_as(const ops::Family& family, const ops::SpmmQuery& query, const PairedProblem& choice) {
+  ops::Config config = family.default_config(query);
   if (choice.other_preparation)
-    for (const FieldMap& listed : family.space(query))
+    for (const ops::Config& listed : family.space(query))
       if (!family.forbidden(query, listed)) config = listed;
   return config;
 }

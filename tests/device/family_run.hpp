@@ -50,7 +50,7 @@ class RowForms {
 
 /// Compiles and runs a config on a poisoned workspace of the size that the family asks for, and verifies the case.
 inline tune::Check run_family(device::Device& device, const ops::Family& family, const ops::Query& query,
-                              const FieldMap& config, const ops::TopologyPointers& topology, tune::Case& problem) {
+                              const ops::Config& config, const ops::TopologyPointers& topology, tune::Case& problem) {
   const device::Buffer workspace(device, family.workspace_bytes(query, config));
   const std::vector<unsigned char> poison(static_cast<std::size_t>(workspace.bytes()), 0xff);
   if (!poison.empty()) device.copy_to_device(workspace.data(), poison.data(), workspace.bytes());

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "config_fields.hpp"
 #include "device/csr_trials.hpp"
 #include "ops/spmm/nonzero_split.hpp"
 
@@ -45,24 +46,24 @@ const CsrSubject& subject() {
       .devices = kernel_devices(),
       .values = field_values(),
       .run = [](const NamedDevice& on, const SpmmProduct& c,
-                const FieldMap& config) { return run_product(family(), *on.device, c, config); },
+                const ops::Config& config) { return run_product(family(), *on.device, c, config); },
       .check = [](const NamedDevice& on, const SpmmProduct& c,
-                  const FieldMap& config) { check_product(family(), on, c, config); }};
+                  const ops::Config& config) { check_product(family(), on, c, config); }};
   return made;
 }
 
 /// The smallest blocks of chunks of that many items: rows are cut as often as can be, within blocks and between them.
-FieldMap with_chunks(const ops::SpmmQuery& query, FieldMap config, int chunk_items) {
-  NonzeroSplitConfig parsed = codegen::from_map<NonzeroSplitConfig>(config).value();
+ops::Config with_chunks(const ops::SpmmQuery& query, ops::Config config, int chunk_items) {
+  NonzeroSplitConfig parsed = config.as<NonzeroSplitConfig>();
   parsed.chunk_items = chunk_items;
   parsed.chunks_per_block = std::max(1, 64 / parsed.threads_per_row);
   parsed.min_blocks = 1;
-  config = codegen::to_map(parsed);
+  config = ops::Config::of(parsed);
   REQUIRE(family().forbidden(query, config).value_or("") == "");
   return config;
 }
 
-FieldMap with_chunks(const ops::SpmmQuery& query, int chunk_items) {
+ops::Config with_chunks(const ops::SpmmQuery& query, int chunk_items) {
   return with_chunks(query, family().default_config(query), chunk_items);
 }
 
@@ -167,7 +168,7 @@ TEST_CASE(
     "rows cut") {
   check_paired_products(subject(), seed, 6,
                         [](const ops::SpmmQuery& query, const PairedProblem& choice, std::size_t i) {
-                          const FieldMap config = prepared_as(family(), query, choice);
+                          const ops::Config config = prepared_as(family(), query, choice);
                           return i % 3 == 0 ? config : with_chunks(query, config, 9);
                         });
 }
@@ -181,7 +182,7 @@ TEST_CASE("nonzero_split: sizes of zero give what the epilogue makes of nothing"
 TEST_CASE("nonzero_split: 64-bit offsets into B give the same bits as 32-bit ones") {
   const SpmmProduct c = make_product(uneven_mask(33, 200, seed), {.n = 32}, seed);
   for (const NamedDevice& on : kernel_devices()) {
-    const FieldMap config = family().default_config(c.query(on.device.get()));
+    const ops::Config config = family().default_config(c.query(on.device.get()));
     SpmmProduct wide = c;
     wide.widen_offsets = true;
     CHECK(run_product(family(), *on.device, wide, config) == run_product(family(), *on.device, c, config));
@@ -229,9 +230,6 @@ TEST_CASE("nonzero_split: what a product of a batch holds never reaches another,
 TEST_CASE("nonzero_split: batches of more tiles than the grid's second dimension holds accumulate once") {
   for (const char* raster : {"rows_first", "columns_first"})
     check_many_products(subject(), seed, [&](const NamedDevice& on, const SpmmProduct& c) {
-      FieldMap config = subject().default_config(on, c);
-      config["raster"] = raster;
-      config["chunks_per_block"] = "32";
-      return config;
+      return with_fields(family(), subject().default_config(on, c), {{"raster", raster}, {"chunks_per_block", "32"}});
     });
 }

@@ -34,7 +34,7 @@ std::vector<Spmm> problems() {
 
 /// C after a run that was verified.
 std::vector<std::byte> run(device::Device& device, const ops::Family& family, const ops::SpmmQuery& query,
-                           const FieldMap& config, TopologyState& topology, tune::SpmmCase& operands) {
+                           const ops::Config& config, TopologyState& topology, tune::SpmmCase& operands) {
   const tune::Check check =
       test::run_family(device, family, query, config, topology.pointers(family.needs(query, config)), operands);
   CHECK_MESSAGE(check.wrong.empty(), check.wrong);
@@ -52,7 +52,7 @@ struct Runs {
 
 /// Of the first of a short list three; on the emulator, where each takes a host compiler to make, the next one at every
 /// problem.
-std::vector<FieldMap> some_of(std::vector<FieldMap> configs, std::size_t turn, bool emulated) {
+std::vector<ops::Config> some_of(std::vector<ops::Config> configs, std::size_t turn, bool emulated) {
   configs.resize(std::min<std::size_t>(configs.size(), 3));
   if (!emulated || configs.empty()) return configs;
   return {configs[turn % configs.size()]};
@@ -70,9 +70,9 @@ void check(const test::StepDevice& on, const Spmm& per_call, const sparse::Csr& 
   for (const auto& family : ops::families("spmm")) {
     if (family->declines(*query)) continue;
     CHECK_FALSE(family->declines(*packed_query));
-    for (const FieldMap& config : some_of(family->short_list(*query), turn, on.on.is_emulator())) {
+    for (const ops::Config& config : some_of(family->short_list(*query), turn, on.on.is_emulator())) {
       if (family->forbidden(*query, config) || family->forbidden(*packed_query, config)) continue;
-      INFO(on.on.name << ": " << family->name() << " " << to_text(config) << ", " << ops::exact_key(per_call));
+      INFO(on.on.name << ": " << family->name() << " " << to_text(config.to_map()) << ", " << ops::exact_key(per_call));
       tune::SpmmCase operands(device, per_call, csr, seed);
       const std::vector<std::byte> expected = run(device, *family, *query, config, *topology.state(), operands);
       const std::string format = family->packed_format(*packed_query, config);

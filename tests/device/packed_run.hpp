@@ -32,7 +32,7 @@ class PackedRun {
  public:
   /// `form`: the topology's part of the format. `packed`: every set of values; not read where calls pack them.
   PackedRun(device::Device& device, const ops::Family& family, const tune::SpmmHost& host, const ops::SpmmQuery& query,
-            const FieldMap& config, const ops::TopologyPointers& form, const std::vector<std::byte>& packed)
+            const ops::Config& config, const ops::TopologyPointers& form, const std::vector<std::byte>& packed)
       : device_(device),
         problem_(host.problem),
         values_(shifted(problem_.element, host.values)),

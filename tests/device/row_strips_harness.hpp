@@ -22,7 +22,7 @@ inline const ops::Family& row_strips_family() {
   return *family;
 }
 
-inline FieldMap default_row_strips(const tune::SddmmCase& problem) {
+inline ops::Config default_row_strips(const tune::SddmmCase& problem) {
   return row_strips_family().default_config(problem.query());
 }
 
@@ -62,7 +62,7 @@ class MaskForms {
 class LoadedRowStrips {
  public:
   /// `compiled_for` may differ from the case's query in what changes traits only.
-  LoadedRowStrips(device::Device& device, tune::SddmmCase& problem, const sparse::Csr& mask, const FieldMap& config,
+  LoadedRowStrips(device::Device& device, tune::SddmmCase& problem, const sparse::Csr& mask, const ops::Config& config,
                   const ops::SddmmQuery& compiled_for)
       : device_(device),
         problem_(problem),
@@ -91,11 +91,11 @@ class LoadedRowStrips {
 
 /// Runs and compares with float64; returns the output.
 inline std::vector<float> check_row_strips(const NamedDevice& on, const Sddmm& problem, const sparse::Csr& mask,
-                                           std::uint64_t seed, const FieldMap* config = nullptr) {
+                                           std::uint64_t seed, const ops::Config* config = nullptr) {
   tune::SddmmCase c(*on.device, problem, mask, seed);
-  const FieldMap used = config != nullptr ? *config : default_row_strips(c);
+  const ops::Config used = config != nullptr ? *config : default_row_strips(c);
   INFO(on.name, ": ", mask.rows, " x ", mask.cols, ", ", mask.nonzeros(), " nonzeros, n = ", problem.n, ", ",
-       c.query().exact, ", ", to_text(used));
+       c.query().exact, ", ", to_text(used.to_map()));
   const tune::Check check = LoadedRowStrips(*on.device, c, mask, used, c.query()).verify();
   CHECK_MESSAGE(check.wrong.empty(), check.wrong);
   return c.output();

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "config_fields.hpp"
 #include "device/pairwise.hpp"
 #include "device/row_strips_harness.hpp"
 #include "sparse/elements.hpp"
@@ -65,15 +66,15 @@ std::vector<const NamedDevice*> devices_for(std::size_t turn) {
   return list;
 }
 
-std::vector<FieldMap> admitted_configs(const ops::SddmmQuery& query) {
-  std::vector<FieldMap> admitted;
-  for (FieldMap& config : row_strips_family().space(query))
+std::vector<ops::Config> admitted_configs(const ops::SddmmQuery& query) {
+  std::vector<ops::Config> admitted;
+  for (ops::Config& config : row_strips_family().space(query))
     if (!row_strips_family().forbidden(query, config)) admitted.push_back(std::move(config));
   return admitted;
 }
 
-FieldMap random_config(const ops::SddmmQuery& query, sparse::Random& random) {
-  const std::vector<FieldMap> admitted = admitted_configs(query);
+ops::Config random_config(const ops::SddmmQuery& query, sparse::Random& random) {
+  const std::vector<ops::Config> admitted = admitted_configs(query);
   return admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))];
 }
 
@@ -83,13 +84,10 @@ ops::SddmmQuery query_of(const Sddmm& problem, const sparse::Csr& mask, const de
 }
 
 /// The default, in a shape that goes with every value of the other fields.
-FieldMap usual_config(const ops::SddmmQuery& query) {
-  FieldMap config = row_strips_family().default_config(query);
-  config["threads_per_strip"] = "8";
-  config["strips_per_block"] = "16";
-  config["step_vectors"] = "1";
-  config["overlap_batches"] = "false";
-  return config;
+ops::Config usual_config(const ops::SddmmQuery& query) {
+  return with_fields(
+      row_strips_family(), row_strips_family().default_config(query),
+      {{"threads_per_strip", "8"}, {"strips_per_block", "16"}, {"step_vectors", "1"}, {"overlap_batches", "false"}});
 }
 
 }  // namespace
@@ -105,7 +103,7 @@ TEST_CASE(
     // Sizes of every divisibility: those that vectors divide are as frequent as odd ones.
     const std::int64_t n = random.below(2) == 0 ? 8 * (1 + random.below(20)) : 1 + random.below(150);
     const Sddmm problem = problem_of(list[i], mask, n);
-    const FieldMap config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
+    const ops::Config config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
     for (const NamedDevice* on : devices_for(i))
       check_row_strips(*on, problem, mask, seed + i, i % 3 == 0 ? nullptr : &config);
   }
@@ -118,7 +116,7 @@ TEST_CASE("configs of the space are right where strips are full, where they are 
   for (const Sddmm& problem :
        {Sddmm{.n = 300}, Sddmm{.n = 264, .element = Dtype::f16}, Sddmm{.n = 77, .alignment_bytes = 4}})
     for (int i = 0; i < (thread_sanitized ? 1 : 6); ++i) {
-      const FieldMap config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
+      const ops::Config config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
       for (const NamedDevice* on : devices_for(i)) check_row_strips(*on, problem, mask, seed, &config);
     }
 }
@@ -140,16 +138,17 @@ TEST_CASE("every value of every config field is right") {
   const sparse::Csr mask = uneven_mask(20, 200, seed);
   const Sddmm problem{.n = 228, .accumulate = true};
   std::size_t turn = 0;
-  FieldMap usual = usual_config(query_of(problem, mask, *kernel_devices().front().device));
+  FieldMap usual = usual_config(query_of(problem, mask, *kernel_devices().front().device)).to_map();
   usual["strip_entries"] = "32";
   CHECK(usual.size() == values.size());
   for (const auto& [field, tried] : values)
     for (const std::string& value : tried) {
-      FieldMap config = usual;
-      config["min_blocks"] = config["n_split"] = "1";
-      config["loads_in_flight"] = "4";
-      config[field] = value;
-      if (field == "threads_per_strip") config["strips_per_block"] = std::to_string(128 / std::stoi(value));
+      FieldMap fields = usual;
+      fields["min_blocks"] = fields["n_split"] = "1";
+      fields["loads_in_flight"] = "4";
+      fields[field] = value;
+      if (field == "threads_per_strip") fields["strips_per_block"] = std::to_string(128 / std::stoi(value));
+      const ops::Config config = row_strips_family().read(fields).value();
       if (thread_sanitized && turn % 8 != 0) continue;
       for (const NamedDevice* on : devices_for(turn++)) {
         const auto reason = row_strips_family().forbidden(query_of(problem, mask, *on->device), config);
@@ -188,10 +187,9 @@ TEST_CASE("sums of many products are right at every boundary of their blocks") {
     for (const Math math : {Math::accurate, Math::strict})
       for (const char* lanes : {"1", "4"}) {
         const Sddmm problem{.n = n, .math = math};
-        FieldMap config = row_strips_family().default_config(query_of(problem, mask, *on.device));
-        config["threads_per_strip"] = lanes;
-        config["strips_per_block"] = "32";
-        config["n_split"] = "1";
+        const ops::Config config =
+            with_fields(row_strips_family(), row_strips_family().default_config(query_of(problem, mask, *on.device)),
+                        {{"threads_per_strip", lanes}, {"strips_per_block", "32"}, {"n_split", "1"}});
         check_row_strips(on, problem, mask, seed, &config);
       }
   }
@@ -207,9 +205,8 @@ TEST_CASE("blocked sums keep the error of many products of one sign below that o
     tune::SddmmCase c(*on.device, {.n = n, .math = math}, mask, seed);
     for (const void* operand : {c.call().lhs, c.call().rhs})
       on.device->copy_to_device(const_cast<void*>(operand), same.data(), n * 4);
-    FieldMap config = default_row_strips(c);
-    config["threads_per_strip"] = config["n_split"] = "1";
-    config["strips_per_block"] = "32";
+    const ops::Config config = with_fields(row_strips_family(), default_row_strips(c),
+                                           {{"threads_per_strip", "1"}, {"n_split", "1"}, {"strips_per_block", "32"}});
     LoadedRowStrips(*on.device, c, mask, config, c.query()).verify();
     return std::fabs(c.output().front() - exact) / exact;
   };
@@ -238,8 +235,8 @@ TEST_CASE("n in parts gives the same as n in one piece, whatever is done to the 
   for (const Sddmm& problem : problems)
     for (const char* parts : {"2", "8"})
       for (const NamedDevice* on : devices_for(turn++)) {
-        FieldMap config = usual_config(query_of(problem, mask, *on->device));
-        config["n_split"] = parts;
+        const ops::Config config =
+            with_fields(row_strips_family(), usual_config(query_of(problem, mask, *on->device)), {{"n_split", parts}});
         const auto reason = row_strips_family().forbidden(query_of(problem, mask, *on->device), config);
         CHECK_MESSAGE(!reason, reason.value_or(""));
         if (!reason) check_row_strips(*on, problem, mask, seed, &config);
@@ -251,8 +248,7 @@ TEST_CASE("64-bit offsets into B give the same bits as 32-bit ones") {
   for (const NamedDevice& on : kernel_devices())
     for (const char* path : {"shared", "shuffle"}) {
       tune::SddmmCase c(*on.device, {.n = 32}, mask, seed);
-      FieldMap config = default_row_strips(c);
-      config["column_path"] = path;
+      const ops::Config config = with_fields(row_strips_family(), default_row_strips(c), {{"column_path", path}});
       CHECK(LoadedRowStrips(*on.device, c, mask, config, c.query()).verify().wrong.empty());
       const std::vector<float> narrow = c.output();
       // Compiled for a B of more than 2^31 bytes, run with the small one.
@@ -270,8 +266,8 @@ TEST_CASE("what is not finite in A reaches its row of D alone, what is not finit
     for (const Dtype element : {Dtype::f32, Dtype::bf16}) {
       const sparse::Csr mask = uneven_mask(40, 90, seed + 7);
       tune::SddmmCase c(*on.device, {.n = n, .element = element}, mask, seed);
-      const FieldMap config = random_config(c.query(), random);
-      INFO(on.name, ", ", to_text(config));
+      const ops::Config config = random_config(c.query(), random);
+      INFO(on.name, ", ", to_text(config.to_map()));
       LoadedRowStrips loaded(*on.device, c, mask, config, c.query());
       CHECK(loaded.verify().wrong.empty());
       const std::vector<float> before = c.output();
@@ -300,7 +296,7 @@ TEST_CASE("the same config gives the same bits in every thread order") {
   const sparse::Csr mask = uneven_mask(40, 300, seed);
   sparse::Random random(seed + 4);
   for (const Sddmm& problem : {Sddmm{.n = 36}, Sddmm{.n = 520, .element = Dtype::f16}}) {
-    const FieldMap config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
+    const ops::Config config = random_config(query_of(problem, mask, *kernel_devices().front().device), random);
     const std::vector<float> first = check_row_strips(kernel_devices()[0], problem, mask, seed, &config);
     for (std::size_t i = 1; i < std::min<std::size_t>(3, kernel_devices().size()); ++i)
       CHECK(check_row_strips(kernel_devices()[i], problem, mask, seed, &config) == first);
@@ -331,7 +327,7 @@ TEST_CASE("an SDDMM's matrices may lie on the grid's second and third dimension,
   const sparse::Csr mask = uneven_mask(9, 30, seed);
   for (const NamedDevice& on : kernel_devices()) {
     tune::SddmmCase c(*on.device, {.n = 16, .batch = 3}, mask, seed);
-    const FieldMap config = default_row_strips(c);
+    const ops::Config config = default_row_strips(c);
     const MaskForms forms(*on.device, mask, row_strips_family().needs(c.query(), config));
     std::vector<ops::Launch> launches = row_strips_family().launches(c.query(), config, forms.pointers());
     load_kernel(*on.device, launches.front());
@@ -350,7 +346,7 @@ TEST_CASE("the output may be the multiplier") {
   const sparse::Csr mask = uneven_mask(30, 60, seed);
   for (const NamedDevice& on : kernel_devices()) {
     tune::SddmmCase c(*on.device, {.n = 16, .multiply = true}, mask, seed);
-    const FieldMap config = default_row_strips(c);
+    const ops::Config config = default_row_strips(c);
     CHECK(LoadedRowStrips(*on.device, c, mask, config, c.query()).verify().wrong.empty());
     const std::vector<float> apart = c.output();
 

@@ -14,11 +14,11 @@ inline RowTileCase make_case(sparse::Csr csr, const Spmm& problem, std::uint64_t
   return make_product(std::move(csr), problem, seed);
 }
 
-inline std::vector<float> run_row_tile(device::Device& device, const RowTileCase& c, const FieldMap& config) {
+inline std::vector<float> run_row_tile(device::Device& device, const RowTileCase& c, const ops::Config& config) {
   return run_product(row_tile(), device, c, config);
 }
 
-inline void check_row_tile(const NamedDevice& on, const RowTileCase& c, const FieldMap& config) {
+inline void check_row_tile(const NamedDevice& on, const RowTileCase& c, const ops::Config& config) {
   check_product(row_tile(), on, c, config);
 }
 
@@ -27,7 +27,7 @@ inline CsrSubject row_tile_subject(const FieldValues& values) {
           .devices = kernel_devices(),
           .values = values,
           .run = [](const NamedDevice& on, const RowTileCase& c,
-                    const FieldMap& config) { return run_row_tile(*on.device, c, config); },
+                    const ops::Config& config) { return run_row_tile(*on.device, c, config); },
           .check = check_row_tile};
 }
 

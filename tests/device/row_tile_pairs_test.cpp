@@ -5,6 +5,7 @@
 #include <limits>
 #include <ranges>
 
+#include "config_fields.hpp"
 #include "device/row_tile_harness.hpp"
 
 using namespace vostok;
@@ -16,9 +17,9 @@ constexpr std::uint64_t seed = 20203;
 
 /// Of the short list, the last admitted config: it prepares operands where the default does not, and the other way
 /// round.
-FieldMap other_config(const ops::SpmmQuery& query) {
-  const std::vector<FieldMap> list = row_tile().short_list(query);
-  for (const FieldMap& config : std::views::reverse(list))
+ops::Config other_config(const ops::SpmmQuery& query) {
+  const std::vector<ops::Config> list = row_tile().short_list(query);
+  for (const ops::Config& config : std::views::reverse(list))
     if (!row_tile().forbidden(query, config)) return config;
   return row_tile().default_config(query);
 }
@@ -68,7 +69,7 @@ TEST_CASE("what a product of a batch holds never reaches another") {
     for (const bool transposed : {false, true}) {
       const RowTileCase c = three_products(transposed, seed);
       const ops::SpmmQuery query = c.query(on.device.get());
-      for (const FieldMap& config : {row_tile().default_config(query), other_config(query)})
+      for (const ops::Config& config : {row_tile().default_config(query), other_config(query)})
         check_products_stay_apart(subject(), on, c, config);
     }
 }
@@ -76,10 +77,7 @@ TEST_CASE("what a product of a batch holds never reaches another") {
 TEST_CASE("batches of more tiles than the grid's second dimension holds accumulate once") {
   for (const char* raster : {"rows_first", "columns_first"})
     check_many_products(subject(), seed, [&](const NamedDevice& on, const RowTileCase& c) {
-      FieldMap config = subject().default_config(on, c);
-      config["raster"] = raster;
-      config["tile_rows"] = "1";
-      return config;
+      return with_fields(row_tile(), subject().default_config(on, c), {{"raster", raster}, {"tile_rows", "1"}});
     });
 }
 
@@ -94,12 +92,12 @@ TEST_CASE("rows past what the grid's second dimension holds accumulate once") {
   csr.column_indices.assign(static_cast<std::size_t>(csr.row_offsets.back()), 0);
   const NamedDevice& on = kernel_devices().front();
   const RowTileCase c = make_case(csr, {.n = 1, .epilogue = {.accumulate = true}}, seed);
-  RowTileConfig config = codegen::from_map<RowTileConfig>(row_tile().default_config(c.query(on.device.get()))).value();
+  RowTileConfig config = row_tile().default_config(c.query(on.device.get())).as<RowTileConfig>();
   config.tile_rows = config.threads_per_row = 1;
   config.row_split = 32;
   config.tile_nonzeros = 256;
   config.raster = Raster::columns_first;
   config.deal_rows = true;
-  REQUIRE(row_tile().forbidden(c.query(on.device.get()), codegen::to_map(config)).value_or("") == "");
-  check_row_tile(on, c, codegen::to_map(config));
+  REQUIRE(row_tile().forbidden(c.query(on.device.get()), ops::Config::of(config)).value_or("") == "");
+  check_row_tile(on, c, ops::Config::of(config));
 }

@@ -31,8 +31,8 @@ RowTileConfig slotted(const ops::SpmmQuery& query, std::size_t number) {
   return config;
 }
 
-FieldMap slotted_map(const NamedDevice& on, const RowTileCase& c, std::size_t number) {
-  return codegen::to_map(slotted(c.query(on.device.get()), number));
+ops::Config slotted_map(const NamedDevice& on, const RowTileCase& c, std::size_t number) {
+  return ops::Config::of(slotted(c.query(on.device.get()), number));
 }
 
 /// Rows of 0 to 80 entries, then one of 3000 and one of 700.
@@ -51,7 +51,7 @@ sparse::Csr stairs_and_long_rows() {
 TEST_CASE(
     "slots: every pair of types, layouts, strides, batches, index types, alignments and epilogues is right, rows cut") {
   check_paired_products(subject(), seed, 6, [](const ops::SpmmQuery& query, const PairedProblem&, std::size_t i) {
-    return codegen::to_map(slotted(query, i));
+    return ops::Config::of(slotted(query, i));
   });
 }
 
@@ -67,15 +67,15 @@ TEST_CASE("slots: rows of every length are right whatever a slot holds and howev
         config.slot_entries = entries;
         config.row_pieces = pieces;
         config.raster = pieces == 2 ? Raster::rows_first : Raster::columns_first;
-        REQUIRE(row_tile().forbidden(c.query(on.device.get()), codegen::to_map(config)).value_or("") == "");
-        check_row_tile(on, c, codegen::to_map(config));
+        REQUIRE(row_tile().forbidden(c.query(on.device.get()), ops::Config::of(config)).value_or("") == "");
+        check_row_tile(on, c, ops::Config::of(config));
       }
 }
 
 TEST_CASE("slots: 64-bit offsets into B, and 64-bit positions, give the same bits as 32-bit ones") {
   const RowTileCase c = make_case(uneven_mask(33, 200, seed), {.n = 32}, seed);
   for (const NamedDevice& on : kernel_devices()) {
-    const FieldMap config = slotted_map(on, c, 0);
+    const ops::Config config = slotted_map(on, c, 0);
     RowTileCase wide = c;
     wide.widen_offsets = true;
     CHECK(run_row_tile(*on.device, wide, config) == run_row_tile(*on.device, c, config));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t seed = 20201;
 
-RowTileConfig parse(const FieldMap& map) { return codegen::from_map<RowTileConfig>(map).value(); }
+RowTileConfig parse(const ops::Config& map) { return map.as<RowTileConfig>(); }
 
 /// Values to try for each field of a config; every field is named (checked below).
 const FieldValues& field_values() {
@@ -117,7 +117,7 @@ TEST_CASE("rows side by side are right where B and C are column-major: no nonzer
                            .epilogue = {.bias = Bias::per_row}};
         const RowTileCase c = make_case(csr, problem, seed);
         int found = 0;
-        for (const FieldMap& config : row_tile().short_list(c.query(on.device.get()))) {
+        for (const ops::Config& config : row_tile().short_list(c.query(on.device.get()))) {
           const RowTileConfig parsed = parse(config);
           if (lanes_per_row(parsed) > 1 || row_tile().forbidden(c.query(on.device.get()), config)) continue;
           check_row_tile(on, c, config);
@@ -130,15 +130,17 @@ TEST_CASE("rows side by side are right where B and C are column-major: no nonzer
 TEST_CASE("64-bit offsets into B, and 64-bit row offsets and positions, give the same product as 32-bit ones") {
   const RowTileCase c = make_case(uneven_mask(33, 200, seed), {.n = 32}, seed);
   for (const NamedDevice& on : kernel_devices()) {
-    FieldMap config = row_tile().default_config(c.query(on.device.get()));
-    for (const char* prescale : {"true", "false"}) {
-      config["prescale_indices"] = prescale;
+    RowTileConfig own = ops::row_tile::default_config(c.query(on.device.get()));
+    for (const bool prescale : {true, false}) {
+      own.prescale_indices = prescale;
+      const ops::Config config = ops::Config::of(own);
       RowTileCase wide = c;
       wide.widen_offsets = true;
       CHECK(run_row_tile(*on.device, wide, config) == run_row_tile(*on.device, c, config));
     }
     RowTileCase wide = c;
     wide.widen_nonzeros = true;
+    const ops::Config config = ops::Config::of(own);
     CHECK(run_row_tile(*on.device, wide, config) == run_row_tile(*on.device, c, config));
   }
 }
@@ -168,5 +170,5 @@ TEST_CASE("column tiles past 65535 lie on the grid's third dimension") {
   config.row_split = config.tile_nonzeros = 32;
   config.tile_rows = config.loads_in_flight = config.residue_unroll = 1;
   config.raster = Raster::rows_first;
-  check_row_tile(on, c, codegen::to_map(config));
+  check_row_tile(on, c, ops::Config::of(config));
 }

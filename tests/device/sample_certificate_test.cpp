@@ -62,7 +62,7 @@ std::vector<ExactSum> exact_sums(const Sampled& of, float scale) {
 }
 
 /// One config on one device. Outputs and workspace are poisoned before.
-std::vector<float> run(const NamedDevice& on, const ops::Family& family, const Sampled& of, const FieldMap& config,
+std::vector<float> run(const NamedDevice& on, const ops::Family& family, const Sampled& of, const ops::Config& config,
                        float scale) {
   device::Device& device = *on.device;
   const auto statistics = sparse::statistics(of.mask.rows, of.mask.cols, of.mask.row_offsets, of.mask.column_indices);
@@ -107,13 +107,13 @@ std::vector<SampleConfig> ways(const NamedDevice& on, std::int64_t n, PackedMode
   in_parts.list_room = 1024;
   stays.tiles_per_block = 2;
   stays.kept_blocks = static_cast<int>((n + sample_block() - 1) / sample_block());
-  std::vector<SampleConfig> list = {{&tensor_sample_family(), codegen::to_map(goes_by)},
-                                    {&tensor_sample_family(), codegen::to_map(stays)}};
-  if (!one_block) list.push_back({&tensor_sample_family(), codegen::to_map(in_parts)});
+  std::vector<SampleConfig> list = {{&tensor_sample_family(), ops::Config::of(goes_by)},
+                                    {&tensor_sample_family(), ops::Config::of(stays)}};
+  if (!one_block) list.push_back({&tensor_sample_family(), ops::Config::of(in_parts)});
   if (!wgmma_sample_family().runs_on(on.device->architecture())) return list;
   const WgmmaSampleConfig warpgroup{
       .mode = mode, .warpgroups = 1, .tile_columns = 32, .stages = 2, .takes_turns = false, .list_room = 64};
-  list.push_back({&wgmma_sample_family(), codegen::to_map(warpgroup)});
+  list.push_back({&wgmma_sample_family(), ops::Config::of(warpgroup)});
   return list;
 }
 
@@ -125,7 +125,7 @@ double check(Sampled of, double units, bool certify = true, PackedMode mode = Pa
   static std::size_t turn = 0;  // each check in another thread order
   for (const NamedDevice& on : devices_of_turn(tensor_devices(), turn++))
     for (const auto& [family, config] : ways(on, of.problem.n, mode)) {
-      INFO(on.name, ", ", std::string(family->name()), ", ", to_text(config));
+      INFO(on.name, ", ", std::string(family->name()), ", ", to_text(config.to_map()));
       const std::vector<float> output = run(on, *family, of, config, scale);
       Distance found;
       for (std::size_t i = 0; i < sums.size(); ++i) found.take(output[i], sums[i], i);
@@ -269,9 +269,9 @@ TEST_CASE("a certificate of 16-bit elements changes nothing: they are not split"
     for (const NonFinite nonfinite : {NonFinite::dense, NonFinite::sparse}) {
       const auto query = ops::make_query(Sddmm{.n = 64, .element = Dtype::f16, .nonfinite = nonfinite}, statistics,
                                          {64, 64}, on.device.get());
-      CHECK(tensor_sample_family().forbidden(*query, codegen::to_map(config)).value_or("") == "");
-      shared.push_back(tensor_sample_family().launches(*query, codegen::to_map(config), {}).back().shared_bytes());
-      workspace.push_back(tensor_sample_family().workspace_bytes(*query, codegen::to_map(config)));
+      CHECK(tensor_sample_family().forbidden(*query, ops::Config::of(config)).value_or("") == "");
+      shared.push_back(tensor_sample_family().launches(*query, ops::Config::of(config), {}).back().shared_bytes());
+      workspace.push_back(tensor_sample_family().workspace_bytes(*query, ops::Config::of(config)));
     }
     CHECK(shared[0] == shared[1]);
     CHECK(workspace[0] == workspace[1]);

@@ -71,16 +71,16 @@ struct Run {
 /// Runs a config (the default where there is none) and compares with float64.
 template <class Direction>
 void check(const NamedDevice& on, const ops::Family& family, const typename Direction::Problem& problem,
-           const sparse::Csr& mask, const FieldMap* config = nullptr, const Run& run = {}) {
+           const sparse::Csr& mask, const ops::Config* config = nullptr, const Run& run = {}) {
   ops::validate(problem, statistics_of(mask));
   const auto query = ops::make_query(problem, statistics_of(mask), {}, on.device.get());
   if (const auto why = family.declines(*query)) {
     CHECK(query->statistics.nonzeros == 0);
     return;
   }
-  const FieldMap used = config != nullptr ? *config : family.default_config(*query);
+  const ops::Config used = config != nullptr ? *config : family.default_config(*query);
   INFO(on.name, ": ", mask.rows, " rows, ", mask.nonzeros(), " nonzeros, ", query->exact, ", in place ", run.in_place,
-       ", scale ", run.scale, "; ", std::string(family.name()), " ", to_text(used));
+       ", scale ", run.scale, "; ", std::string(family.name()), " ", to_text(used.to_map()));
   REQUIRE_MESSAGE(!family.forbidden(*query, used), *family.forbidden(*query, used));
   typename Direction::Case c(*on.device, problem, mask, seed, run.scale, run.in_place);
   const RowForms forms(*on.device, mask, family.needs(*query, used));
@@ -95,13 +95,13 @@ void check_families(const typename Direction::Problem& problem, const sparse::Cs
 }
 
 /// Configs that the rules admit, drawn from the space.
-std::vector<FieldMap> sample_configs(const ops::Family& family, const ops::Query& query, sparse::Random& random,
-                                     std::size_t count) {
-  std::vector<FieldMap> admitted;
-  for (FieldMap& config : family.space(query))
+std::vector<ops::Config> sample_configs(const ops::Family& family, const ops::Query& query, sparse::Random& random,
+                                        std::size_t count) {
+  std::vector<ops::Config> admitted;
+  for (ops::Config& config : family.space(query))
     if (!family.forbidden(query, config)) admitted.push_back(std::move(config));
   REQUIRE(!admitted.empty());
-  std::vector<FieldMap> sample;
+  std::vector<ops::Config> sample;
   for (std::size_t i = 0; i < count; ++i)
     sample.push_back(admitted[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(admitted.size())))]);
   return sample;
@@ -173,11 +173,11 @@ TEST_CASE("configs of the space are right on uneven rows, in place") {
   for (const NamedDevice& on : kernel_devices()) {
     sparse::Random random(seed);
     for (const auto& family : Forward::families())
-      for (const FieldMap& config :
+      for (const ops::Config& config :
            sample_configs(*family, *ops::make_query(forward, statistics_of(mask), {}, on.device.get()), random, count))
         check<Forward>(on, *family, forward, mask, &config, {.in_place = true});
     for (const auto& family : Backward::families())
-      for (const FieldMap& config :
+      for (const ops::Config& config :
            sample_configs(*family, *ops::make_query(backward, statistics_of(mask), {}, on.device.get()), random, count))
         check<Backward>(on, *family, backward, mask, &config, {.in_place = true});
   }
@@ -250,7 +250,7 @@ TEST_CASE("the order in which threads and blocks run changes no bit") {
     for (const NamedDevice& on : kernel_devices()) {
       if (on.device->info().gpu) continue;
       const auto query = ops::make_query(Softmax{}, statistics_of(mask), {}, on.device.get());
-      const FieldMap config = family->default_config(*query);
+      const ops::Config config = family->default_config(*query);
       const RowForms forms(*on.device, mask, family->needs(*query, config));
       tune::SoftmaxCase c(*on.device, {}, mask, seed);
       CHECK(run_family(*on.device, *family, *query, config, forms.pointers(), c).wrong.empty());
@@ -268,7 +268,7 @@ TEST_CASE("64-bit row offsets give what 32-bit ones give") {
     const auto query = ops::make_query(Softmax{}, statistics_of(mask), {}, on.device.get());
     ops::SoftmaxQuery wide = *query;
     wide.statistics.nonzeros = std::int64_t{1} << 31;
-    const FieldMap config = family.default_config(*query);
+    const ops::Config config = family.default_config(*query);
     const RowForms forms(*on.device, mask, family.needs(*query, config), true);
     const tune::Check checked = run_family(*on.device, family, wide, config, forms.pointers(), c);
     CHECK_MESSAGE(checked.wrong.empty(), checked.wrong);
@@ -283,6 +283,6 @@ TEST_CASE("batches past the grid's second dimension are right") {
   const sparse::Csr mask = rows_of({2});
   const NamedDevice& on = kernel_devices().front();
   const ops::Family& family = *Forward::families()[0];
-  FieldMap config = codegen::to_map(RowSoftmaxConfig{.threads_per_row = 4, .rows_per_block = 8, .held_vectors = 1});
+  ops::Config config = ops::Config::of(RowSoftmaxConfig{.threads_per_row = 4, .rows_per_block = 8, .held_vectors = 1});
   check<Forward>(on, family, {.batch = 65600}, mask, &config);
 }

@@ -80,14 +80,14 @@ inline std::vector<std::byte> packed_sets(const SparseCase& c, const SparseStruc
 /// A case's operands on a device, and the launches of a config.
 class SparseRun : private DeviceSparseForm, public PackedRun {
  public:
-  SparseRun(device::Device& device, const ops::Family& family, const SparseCase& c, const FieldMap& config)
+  SparseRun(device::Device& device, const ops::Family& family, const SparseCase& c, const ops::Config& config)
       : DeviceSparseForm(device, c.form),
         PackedRun(device, family, c.host, c.query(&device), config, pointers(), packed_sets(c, pointers().sparse)) {}
 };
 
 /// C as the device computes it with this config.
 inline std::vector<float> run_sparse(device::Device& device, const ops::Family& family, const SparseCase& c,
-                                     const FieldMap& config) {
+                                     const ops::Config& config) {
   const SparseRun run(device, family, c, config);
   run.enqueue();
   return run.output();
@@ -95,8 +95,8 @@ inline std::vector<float> run_sparse(device::Device& device, const ops::Family& 
 
 /// Element by element against float64 (check_output).
 inline void check_sparse(const NamedDevice& on, const ops::Family& family, const SparseCase& c,
-                         const FieldMap& config) {
-  INFO(on.name, ": ", described(c.host), "; ", to_text(config));
+                         const ops::Config& config) {
+  INFO(on.name, ": ", described(c.host), "; ", to_text(config.to_map()));
   check_output(c.host, run_sparse(*on.device, family, c, config));
 }
 

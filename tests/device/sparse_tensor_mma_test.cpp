@@ -3,6 +3,7 @@
 // properties occurs, sizes from nothing up, and what must not leak.
 #include <algorithm>
 
+#include "config_fields.hpp"
 #include "device/packed_trials.hpp"
 #include "device/sparse_tensor_harness.hpp"
 #include "ops/spmm/sparse_tensor_mma.hpp"
@@ -36,9 +37,9 @@ const Subject<SparseCase>& subject() {
       .devices = devices_of(family()),
       .values = field_values(),
       .run = [](const NamedDevice& on, const SparseCase& c,
-                const FieldMap& config) { return run_sparse(*on.device, family(), c, config); },
+                const ops::Config& config) { return run_sparse(*on.device, family(), c, config); },
       .check = [](const NamedDevice& on, const SparseCase& c,
-                  const FieldMap& config) { check_sparse(on, family(), c, config); },
+                  const ops::Config& config) { check_sparse(on, family(), c, config); },
       .slow = true};
   return made;
 }
@@ -72,7 +73,7 @@ TEST_CASE("sparse_tensor_mma: the default config and random configs are right on
     if (random.below(3) == 0) problem.alignment_bytes = size_of(Dtype::f32);
     const SparseCase c(uneven_mask(rows, cols, random.bits()), problem, random.bits());
     on_each(subject(), static_cast<std::size_t>(i), c, random,
-            [&](const NamedDevice& on, const FieldMap& config) { subject().check(on, c, config); });
+            [&](const NamedDevice& on, const ops::Config& config) { subject().check(on, c, config); });
   }
 }
 
@@ -119,15 +120,14 @@ TEST_CASE("sparse_tensor_mma: strips that do not fit their stage are read from g
                                          .strip_passes = passes};
       const int turn = passes + warp_columns / 8;
       for (const NamedDevice& on : devices_of_turn(subject().devices, static_cast<std::size_t>(turn)))
-        subject().check(on, c, codegen::to_map(config));
+        subject().check(on, c, ops::Config::of(config));
     }
 }
 
 TEST_CASE("sparse_tensor_mma: the same config gives the same bits in every thread order, slices of k included") {
   const SparseCase c(uneven_mask(70, 700, seed), persistent(36, Dtype::bf16), seed);
-  FieldMap config = subject().default_config(subject().devices.front(), c);
-  config["k_split"] = "3";
-  check_every_order(subject(), c, config);
+  const ops::Config standard = subject().default_config(subject().devices.front(), c);
+  check_every_order(subject(), c, with_fields(family(), standard, {{"k_split", "3"}}));
 }
 
 TEST_CASE("sparse_tensor_mma: values that are not finite change their own row only") {
@@ -135,8 +135,9 @@ TEST_CASE("sparse_tensor_mma: values that are not finite change their own row on
   std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::bf16}) {
     const SparseCase c(uneven_mask(40, 190, seed), persistent(20, element), seed);
-    on_each(subject(), turn++, c, random,
-            [&](const NamedDevice& on, const FieldMap& config) { check_rows_stay_apart(subject(), on, c, config, 3); });
+    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const ops::Config& config) {
+      check_rows_stay_apart(subject(), on, c, config, 3);
+    });
   }
 }
 
@@ -145,7 +146,7 @@ TEST_CASE(
     "them") {
   sparse::Random random(seed);
   const SparseCase c(uneven_mask(40, 190, seed), persistent(20, Dtype::f16), seed);
-  on_each(subject(), 2, c, random, [&](const NamedDevice& on, const FieldMap& config) {
+  on_each(subject(), 2, c, random, [&](const NamedDevice& on, const ops::Config& config) {
     check_columns_stay_apart(subject(), on, c, config, false,
                              [](std::int64_t k, std::int64_t j) { return k % 5 == 0 && k % 4 == j; });
   });
@@ -156,7 +157,7 @@ TEST_CASE("sparse_tensor_mma: what a product of a batch holds never reaches anot
   std::size_t turn = 0;
   for (const ValueLifetime lifetime : {ValueLifetime::per_call, ValueLifetime::persistent}) {
     const SparseCase c(uneven_mask(40, 90, seed), three_products(12, Dtype::bf16, lifetime), seed);
-    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
+    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const ops::Config& config) {
       check_products_stay_apart(subject(), on, c, config);
     });
   }

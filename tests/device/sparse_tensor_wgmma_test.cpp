@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "codegen/fields.hpp"
+#include "config_fields.hpp"
 #include "device/problem_levels.hpp"
 #include "device/sparse_tensor_harness.hpp"
 #include "device/uneven_mask.hpp"
@@ -43,8 +44,8 @@ SparseTensorWgmmaConfig plain(int tile_columns) { return {.warpgroups = 1, .tile
 
 void check_one(const SparseCase& c, const SparseTensorWgmmaConfig& config) {
   for (const test::NamedDevice& on : hoppers()) {
-    const FieldMap fields = codegen::to_map(config);
-    INFO(to_text(fields));
+    const ops::Config fields = ops::Config::of(config);
+    INFO(to_text(fields.to_map()));
     const auto reason = family().forbidden(c.query(on.device.get()), fields);
     CHECK_MESSAGE(!reason, *reason);
     if (!reason) test::check_sparse(on, family(), c, fields);
@@ -187,8 +188,8 @@ TEST_CASE("sparse_tensor_wgmma: every config of the space that differs in its ti
   for (const test::NamedDevice& on : hoppers()) {
     const SparseCase c(test::uneven_mask(300, 1000, seed), problem_of(256, Dtype::bf16), seed);
     const ops::SpmmQuery query = c.query(on.device.get());
-    for (const FieldMap& config : family().space(query))
-      if (!family().forbidden(query, config) && config.at("raster_rows") == "8")
+    for (const ops::Config& config : family().space(query))
+      if (!family().forbidden(query, config) && test::field(config, "raster_rows") == "8")
         test::check_sparse(on, family(), c, config);
   }
 }

@@ -89,15 +89,15 @@ class RunsOnDevice {
   std::vector<std::byte> sets_;
 };
 
-std::vector<float> run(const NamedDevice& on, const VectorCase& c, const FieldMap& config) {
-  const RunsOnDevice runs(*on.device, c, std::stoi(config.at("gap_bits")));
+std::vector<float> run(const NamedDevice& on, const VectorCase& c, const ops::Config& config) {
+  const RunsOnDevice runs(*on.device, c, config.as<SparseVectorConfig>().gap_bits);
   const PackedRun product(*on.device, family(), c.host, c.query(on.device.get()), config, runs.pointers(), runs.sets());
   product.enqueue();
   return product.output();
 }
 
-void check(const NamedDevice& on, const VectorCase& c, const FieldMap& config) {
-  INFO(on.name, ": ", described(c.host), "; ", to_text(config));
+void check(const NamedDevice& on, const VectorCase& c, const ops::Config& config) {
+  INFO(on.name, ": ", described(c.host), "; ", to_text(config.to_map()));
   check_output(c.host, run(on, c, config));
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("sparse_vector: the default config and random configs are right on ran
         i % 2 == 0 ? uneven_mask(rows, cols, random.bits()) : sparse::uniform(rows, cols, sparsity, random.bits());
     const VectorCase c(csr, problem, random.bits());
     on_each(subject(), static_cast<std::size_t>(i), c, random,
-            [&](const NamedDevice& on, const FieldMap& config) { check(on, c, config); });
+            [&](const NamedDevice& on, const ops::Config& config) { check(on, c, config); });
   }
 }
 
@@ -175,7 +175,7 @@ TEST_CASE(
                                     .lanes_per_row = 64,
                                     .tile_rows = 8,
                                     .min_blocks = 1};
-    check_every_order(subject(), c, codegen::to_map(config));
+    check_every_order(subject(), c, ops::Config::of(config));
   }
 }
 
@@ -184,8 +184,9 @@ TEST_CASE("sparse_vector: values that are not finite change their own row only")
   std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::f32}) {
     const VectorCase c(uneven_mask(40, 190, seed), persistent(2, element), seed);
-    on_each(subject(), turn++, c, random,
-            [&](const NamedDevice& on, const FieldMap& config) { check_rows_stay_apart(subject(), on, c, config, 3); });
+    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const ops::Config& config) {
+      check_rows_stay_apart(subject(), on, c, config, 3);
+    });
   }
 }
 
@@ -199,7 +200,7 @@ TEST_CASE(
       problem.nonfinite = nonfinite;
       // Rows with escapes, rows that end within a run, empty rows.
       const VectorCase c(sparse::uniform(60, 440, 0.93, seed, 0.4), problem, seed);
-      on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
+      on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const ops::Config& config) {
         check_columns_stay_apart(subject(), on, c, config, true,
                                  [](std::int64_t k, std::int64_t j) { return k % 9 == 0 && j == 1; });
       });
@@ -211,7 +212,7 @@ TEST_CASE("sparse_vector: what a product of a batch holds never reaches another"
   std::size_t turn = 0;
   for (const ValueLifetime lifetime : {ValueLifetime::per_call, ValueLifetime::persistent}) {
     const VectorCase c(uneven_mask(40, 90, seed), three_products(2, Dtype::f16, lifetime), seed);
-    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
+    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const ops::Config& config) {
       check_products_stay_apart(subject(), on, c, config);
     });
   }

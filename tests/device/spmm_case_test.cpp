@@ -48,7 +48,7 @@ TEST_CASE("an SpMM case accepts the right product") {
   for (const Spmm& problem : problems()) {
     const RowTileCase c = make_case(matrix(), problem, seed);
     const ops::SpmmQuery query = c.query(on.device.get());
-    const FieldMap config = row_tile().default_config(query);
+    const ops::Config config = row_tile().default_config(query);
     const DeviceTopology topology(*on.device, c, row_tile().needs(query, config));
     tune::SpmmCase operands(*on.device, problem, matrix(), seed);
     const tune::Check check = run_family(*on.device, row_tile(), query, config, topology.pointers, operands);

@@ -31,15 +31,15 @@ struct Subject {
   std::vector<NamedDevice> devices;  ///< that the family runs on
   FieldValues values;                ///< to try for each field
   std::vector<float> (*run)(const NamedDevice& on, const Case& c,
-                            const FieldMap& config) = nullptr;                            ///< C as it is stored
-  void (*check)(const NamedDevice& on, const Case& c, const FieldMap& config) = nullptr;  ///< against float64
+                            const ops::Config& config) = nullptr;                            ///< C as it is stored
+  void (*check)(const NamedDevice& on, const Case& c, const ops::Config& config) = nullptr;  ///< against float64
   bool slow = false;                             ///< ThreadSanitizer takes too long for more than one value of a field
   std::vector<std::string> of_copy_engine = {};  ///< fields whose values but the first need one (ops::has_copy_engine)
 
-  FieldMap default_config(const NamedDevice& on, const Case& c) const {
+  ops::Config default_config(const NamedDevice& on, const Case& c) const {
     return family.default_config(c.query(on.device.get()));
   }
-  FieldMap random_config(const NamedDevice& on, const Case& c, sparse::Random& random) const {
+  ops::Config random_config(const NamedDevice& on, const Case& c, sparse::Random& random) const {
     return test::random_config(family, c.query(on.device.get()), values, random);
   }
   /// Whether a device cannot run what has this value.
@@ -49,7 +49,7 @@ struct Subject {
     return special && !ops::has_copy_engine(c.query(on.device.get()));
   }
   /// Of the admitted configs of the space.
-  FieldMap space_config(const NamedDevice& on, const Case& c, sparse::Random& random) const {
+  ops::Config space_config(const NamedDevice& on, const Case& c, sparse::Random& random) const {
     return test::space_config(family, c.query(on.device.get()), random);
   }
 };
@@ -82,10 +82,10 @@ void check_every_value(const Subject<Case>& subject, const std::vector<Case>& ca
         }
         for (const Case& c : cases) {
           if (!fits(c, field, value)) continue;
-          const std::optional<FieldMap> config =
+          const std::optional<ops::Config> config =
               walk(subject.family, c.query(on.device.get()), subject.values, random, field, value);
           if (!config) continue;
-          seen.insert(config->begin(), config->end());
+          for (const auto& [name, own] : config->to_map()) seen.insert({name, own});
           subject.check(on, c, *config);
           break;
         }
@@ -101,7 +101,7 @@ void check_every_value(const Subject<Case>& subject, const std::vector<Case>& ca
 
 /// The emulator's thread orders give the same bits.
 template <class Case>
-void check_every_order(const Subject<Case>& subject, const Case& c, const FieldMap& config) {
+void check_every_order(const Subject<Case>& subject, const Case& c, const ops::Config& config) {
   std::optional<std::vector<float>> first;
   for (const NamedDevice& on : subject.devices) {
     if (!on.is_emulator()) continue;
@@ -117,7 +117,7 @@ struct Spoiling {
 
   template <class Case>
   Spoiling(const Subject<Case>& subject, const NamedDevice& on, const Case& clean, const Case& spoilt,
-           const FieldMap& config)
+           const ops::Config& config)
       : before(products(clean, subject.run(on, clean, config))),
         after(products(spoilt, subject.run(on, spoilt, config))) {}
 
@@ -136,7 +136,7 @@ struct Spoiling {
 /// Values of some rows that are not finite, one of every `step` in each: all of those rows and nothing else.
 template <class Case>
 void check_rows_stay_apart(const Subject<Case>& subject, const NamedDevice& on, const Case& clean,
-                           const FieldMap& config, std::int64_t step = 1) {
+                           const ops::Config& config, std::int64_t step = 1) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const sparse::Csr& a = clean.host.walked;
   const std::int64_t n = clean.problem().n;
@@ -148,7 +148,7 @@ void check_rows_stay_apart(const Subject<Case>& subject, const NamedDevice& on, 
       spoilt.host.values[static_cast<std::size_t>(e)] = e % 2 == 0 ? NAN : e % 4 == 1 ? infinity : -infinity;
       rows.insert(r);
     }
-  INFO(on.name, ", ", to_text(config));
+  INFO(on.name, ", ", to_text(config.to_map()));
   const Spoiling c(subject, on, clean, spoilt, config);
   for (std::int64_t i = 0; i < a.rows * n; ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -161,7 +161,7 @@ void check_rows_stay_apart(const Subject<Case>& subject, const NamedDevice& on, 
 /// Nor any other element where products with A's zeros are none (`only_used`).
 template <class Case, class Spoils>
 void check_columns_stay_apart(const Subject<Case>& subject, const NamedDevice& on, const Case& clean,
-                              const FieldMap& config, bool only_used, Spoils&& spoils) {
+                              const ops::Config& config, bool only_used, Spoils&& spoils) {
   const sparse::Csr& a = clean.host.walked;
   const std::int64_t n = clean.problem().n;
   Case spoilt = clean;
@@ -173,7 +173,7 @@ void check_columns_stay_apart(const Subject<Case>& subject, const NamedDevice& o
           k % 2 == 0 ? NAN : std::numeric_limits<float>::infinity();
       columns.insert(j);
     }
-  INFO(on.name, ", ", to_text(config));
+  INFO(on.name, ", ", to_text(config.to_map()));
   const Spoiling c(subject, on, clean, spoilt, config);
   for (std::int64_t r = 0; r < a.rows; ++r) {
     const auto begin = a.column_indices.begin() + a.row_offsets[static_cast<std::size_t>(r)];
@@ -190,7 +190,7 @@ void check_columns_stay_apart(const Subject<Case>& subject, const NamedDevice& o
 /// The second product of a batch of NaN: it is NaN, and the others are what they were.
 template <class Case>
 void check_products_stay_apart(const Subject<Case>& subject, const NamedDevice& on, const Case& clean,
-                               const FieldMap& config) {
+                               const ops::Config& config) {
   Case spoilt = clean;
   const auto spoil = [](std::vector<float>& all, std::int64_t stride) {
     for (std::int64_t i = stride; i < 2 * stride; ++i) all[static_cast<std::size_t>(i)] = NAN;
@@ -198,7 +198,7 @@ void check_products_stay_apart(const Subject<Case>& subject, const NamedDevice& 
   spoil(spoilt.host.values, spoilt.host.value_stride);
   spoil(spoilt.host.dense, spoilt.host.dense_shape.stride);
   spoil(spoilt.host.residual, spoilt.host.output_shape.stride);
-  INFO(on.name, ", ", to_text(config));
+  INFO(on.name, ", ", to_text(config.to_map()));
   const Spoiling c(subject, on, clean, spoilt, config);
   for (std::size_t product = 0; product < c.before.size(); ++product)
     for (std::size_t i = 0; i < c.before[product].size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config_fields.hpp"
 #include "device/csr_trials.hpp"
 #include "ops/spmm/staged_rows.hpp"
 
@@ -48,15 +49,15 @@ const CsrSubject& subject() {
       .devices = kernel_devices(),
       .values = field_values(),
       .run = [](const NamedDevice& on, const SpmmProduct& c,
-                const FieldMap& config) { return run_product(family(), *on.device, c, config); },
+                const ops::Config& config) { return run_product(family(), *on.device, c, config); },
       .check = [](const NamedDevice& on, const SpmmProduct& c,
-                  const FieldMap& config) { check_product(family(), on, c, config); }};
+                  const ops::Config& config) { check_product(family(), on, c, config); }};
   return made;
 }
 
 /// The default config with panels so small that there are many, few rows a block, and k cut.
-FieldMap with_panels(const ops::SpmmQuery& query, FieldMap config, int panel_rows, int k_split) {
-  StagedRowsConfig parsed = codegen::from_map<StagedRowsConfig>(config).value();
+ops::Config with_panels(const ops::SpmmQuery& query, ops::Config config, int panel_rows, int k_split) {
+  StagedRowsConfig parsed = config.as<StagedRowsConfig>();
   parsed.panel_rows = panel_rows;
   parsed.warps = std::max(2, parsed.tile_columns / parsed.dense_vector / 32);
   parsed.rows_per_lane = std::min(2, parsed.rows_per_lane);
@@ -66,12 +67,12 @@ FieldMap with_panels(const ops::SpmmQuery& query, FieldMap config, int panel_row
   if (query.problem.math != Math::strict)
     parsed.k_split = static_cast<int>(
         std::clamp<std::int64_t>(k_split, 1, std::max<std::int64_t>(1, ops::staged_rows::panels(query, parsed))));
-  config = codegen::to_map(parsed);
+  config = ops::Config::of(parsed);
   REQUIRE(family().forbidden(query, config).value_or("") == "");
   return config;
 }
 
-FieldMap with_panels(const ops::SpmmQuery& query, int panel_rows, int k_split) {
+ops::Config with_panels(const ops::SpmmQuery& query, int panel_rows, int k_split) {
   return with_panels(query, family().default_config(query), panel_rows, k_split);
 }
 
@@ -113,7 +114,7 @@ TEST_CASE(
     "staged_rows: every pair of types, layouts, strides, batches, index types, alignments and epilogues is right") {
   check_paired_products(
       subject(), seed, 2, [](const ops::SpmmQuery& query, const PairedProblem& choice, std::size_t i) {
-        const FieldMap config = prepared_as(family(), query, choice);
+        const ops::Config config = prepared_as(family(), query, choice);
         return i % 3 == 0 && !thread_sanitized ? config : with_panels(query, config, 16, static_cast<int>(1 + i % 2));
       });
 }
@@ -195,8 +196,6 @@ TEST_CASE("staged_rows: what a product of a batch holds never reaches another, a
 
 TEST_CASE("staged_rows: batches of more tiles than the grid's second dimension holds accumulate once") {
   check_many_products(subject(), seed, [](const NamedDevice& on, const SpmmProduct& c) {
-    FieldMap config = with_panels(c.query(on.device.get()), 16, 1);
-    config["warps"] = "1";
-    return config;
+    return with_fields(family(), with_panels(c.query(on.device.get()), 16, 1), {{"warps", "1"}});
   });
 }

@@ -91,14 +91,14 @@ TEST_CASE(
   for (const std::string family : {"unpack_mma", "unpack_wgmma"}) {
     CAPTURE(family);
     check_spoilt<UnpackCase>(family, problems,
-                             [](const auto& on, const auto& of, const UnpackCase& c, const FieldMap& config) {
+                             [](const auto& on, const auto& of, const UnpackCase& c, const ops::Config& config) {
                                check_unpack(on, of, c, config);
                              });
   }
   for (const std::string family : {"sparse_tensor_mma", "sparse_tensor_wgmma"}) {
     CAPTURE(family);
     check_spoilt<SparseCase>(family, of_16_bits,
-                             [](const auto& on, const auto& of, const SparseCase& c, const FieldMap& config) {
+                             [](const auto& on, const auto& of, const SparseCase& c, const ops::Config& config) {
                                check_sparse(on, of, c, config);
                              });
   }

@@ -99,11 +99,11 @@ std::vector<SampleConfig> configs(const ops::SddmmQuery &query, const NamedDevic
   low_first.low_first = true;
   low_first.n_split = parts_of(query, 64);
   const ops::Family *const portable = &tensor_sample_family();
-  std::vector<SampleConfig> list = {{portable, codegen::to_map(short_sums)}, {portable, codegen::to_map(low_first)}};
+  std::vector<SampleConfig> list = {{portable, ops::Config::of(short_sums)}, {portable, ops::Config::of(low_first)}};
   if (ops::sampled::n_blocks(query) == 1) {
     low_first.kept_blocks = 1;
     low_first.tiles_per_block = 2;
-    list.push_back({portable, codegen::to_map(low_first)});
+    list.push_back({portable, ops::Config::of(low_first)});
   }
   if (!wgmma_sample_family().runs_on(on.device->architecture())) return list;
   const WgmmaSampleConfig warpgroups{.warpgroups = 1,
@@ -112,7 +112,7 @@ std::vector<SampleConfig> configs(const ops::SddmmQuery &query, const NamedDevic
                                      .takes_turns = false,
                                      .list_room = 64,
                                      .n_split = parts_of(query, 64)};
-  list.push_back({&wgmma_sample_family(), codegen::to_map(warpgroups)});
+  list.push_back({&wgmma_sample_family(), ops::Config::of(warpgroups)});
   return list;
 }
 
@@ -129,7 +129,7 @@ void run_each(std::int64_t n, const std::vector<float> &a, const std::vector<flo
     put(c.call().lhs, a);
     put(c.call().rhs, b);
     for (const auto &[family, config] : configs(c.query(), on)) {
-      INFO(on.name, ", n = ", n, ", ", std::string(family->name()), ", ", to_text(config));
+      INFO(on.name, ", n = ", n, ", ", std::string(family->name()), ", ", to_text(config.to_map()));
       const auto declined = family->declines(c.query());
       REQUIRE_MESSAGE(!declined, declined.value_or(""));
       const auto reason = family->forbidden(c.query(), config);

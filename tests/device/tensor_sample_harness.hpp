@@ -34,7 +34,7 @@ inline const ops::Family& wgmma_sample_family() {
 /// A config, and the family of the two that it is of.
 struct SampleConfig {
   const ops::Family* family;
-  FieldMap config;
+  ops::Config config;
 };
 
 /// The devices that tensor_sample runs on.
@@ -81,31 +81,32 @@ class TileForms {
 
 /// Runs a case and compares with float64.
 inline tune::Check run_sampled(const NamedDevice& on, const ops::Family& family, tune::SddmmCase& c,
-                               const sparse::Csr& mask, const FieldMap& config) {
+                               const sparse::Csr& mask, const ops::Config& config) {
   const TileForms forms(*on.device, mask, family.needs(c.query(), config).tiles);
   return run_family(*on.device, family, c.query(), config, forms.pointers(), c);
 }
 
 /// The same of a new case; returns its output.
 inline std::vector<float> check_sampled(const NamedDevice& on, const ops::Family& family, const Sddmm& problem,
-                                        const sparse::Csr& mask, std::uint64_t seed, const FieldMap* config = nullptr) {
+                                        const sparse::Csr& mask, std::uint64_t seed,
+                                        const ops::Config* config = nullptr) {
   tune::SddmmCase c(*on.device, problem, mask, seed);
   const auto declined = family.declines(c.query());
   REQUIRE_MESSAGE(!declined, declined.value_or(""));
-  const FieldMap used = config != nullptr ? *config : family.default_config(c.query());
+  const ops::Config used = config != nullptr ? *config : family.default_config(c.query());
   INFO(on.name, ": ", mask.rows, " x ", mask.cols, ", ", mask.nonzeros(), " nonzeros, n = ", problem.n, ", ",
-       c.query().exact, ", ", to_text(used));
+       c.query().exact, ", ", to_text(used.to_map()));
   const tune::Check check = run_sampled(on, family, c, mask, used);
   CHECK_MESSAGE(check.wrong.empty(), check.wrong);
   return c.output();
 }
 
 inline tune::Check run_tensor_sample(const NamedDevice& on, tune::SddmmCase& c, const sparse::Csr& mask,
-                                     const FieldMap& config) {
+                                     const ops::Config& config) {
   return run_sampled(on, tensor_sample_family(), c, mask, config);
 }
 inline std::vector<float> check_tensor_sample(const NamedDevice& on, const Sddmm& problem, const sparse::Csr& mask,
-                                              std::uint64_t seed, const FieldMap* config = nullptr) {
+                                              std::uint64_t seed, const ops::Config* config = nullptr) {
   return check_sampled(on, tensor_sample_family(), problem, mask, seed, config);
 }
 

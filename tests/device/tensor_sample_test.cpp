@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "config_fields.hpp"
 #include "device/pairwise.hpp"
 #include "device/sddmm_levels.hpp"
 #include "device/tensor_sample_harness.hpp"
@@ -33,17 +34,16 @@ ops::SddmmQuery query_of(const Sddmm &problem, const sparse::Csr &mask, const de
 }
 
 /// A config that is admitted on every device.
-FieldMap random_config(const Sddmm &problem, const sparse::Csr &mask, sparse::Random &random) {
+ops::Config random_config(const Sddmm &problem, const sparse::Csr &mask, sparse::Random &random) {
   return test::random_config(tensor_sample_family(), query_of(problem, mask), tensor_sample_values, random);
 }
 
 /// The default with some fields set to what the family admits.
-FieldMap with(const Sddmm &problem, const sparse::Csr &mask, const FieldMap &fields) {
+ops::Config with(const Sddmm &problem, const sparse::Csr &mask, const FieldMap &fields) {
   const ops::SddmmQuery query = query_of(problem, mask);
-  FieldMap config = tensor_sample_family().default_config(query);
-  for (const auto &[field, value] : fields) config[field] = value;
+  const ops::Config config = with_fields(tensor_sample_family(), tensor_sample_family().default_config(query), fields);
   const auto reason = tensor_sample_family().forbidden(query, config);
-  REQUIRE_MESSAGE(!reason, to_text(config), ": ", reason.value_or(""));
+  REQUIRE_MESSAGE(!reason, to_text(config.to_map()), ": ", reason.value_or(""));
   return config;
 }
 
@@ -63,7 +63,7 @@ TEST_CASE(
     const std::int64_t n = random.below(2) == 0 ? 8 * (1 + random.below(20)) : 1 + random.below(150);
     const Sddmm problem = sddmm_problem_of(list[i], mask, n);
     if (mask.nonzeros() == 0) continue;
-    const FieldMap config = random_config(problem, mask, random);
+    const ops::Config config = random_config(problem, mask, random);
     for (const NamedDevice *on : devices_for(i))
       check_tensor_sample(*on, problem, mask, seed + i, i % 3 == 0 ? nullptr : &config);
   }
@@ -79,11 +79,12 @@ TEST_CASE("tensor_sample: every value of every config field is right") {
                                Sddmm{.n = 130, .element = Dtype::f16},
                                Sddmm{.n = 50, .element = Dtype::bf16},
                                Sddmm{.n = 250, .math = Math::tf32}};
-  CHECK(tensor_sample_family().default_config(query_of(problems[0], mask)).size() == tensor_sample_values.size());
+  CHECK(tensor_sample_family().default_config(query_of(problems[0], mask)).to_map().size() ==
+        tensor_sample_values.size());
   std::size_t turn = 0;
   for (const auto &[field, values] : tensor_sample_values)
     for (const std::string &value : values) {
-      std::optional<FieldMap> config;
+      std::optional<ops::Config> config;
       const Sddmm *of = nullptr;
       for (const Sddmm &problem : problems) {
         if (config) break;
@@ -131,11 +132,13 @@ TEST_CASE(
     for (const char *split : {"1", "2", "4"})
       for (const char *stages : {"2", "4"}) {
         const Sddmm problem{.n = n, .scale = Scale::host, .accumulate = true};
-        FieldMap config = tensor_sample_family().default_config(query_of(problem, mask));
-        config["stages"] = stages;
-        config["n_split"] = split;
-        config["min_blocks"] = config["tiles_per_block"] = "1";
-        config["kept_blocks"] = "0";
+        const ops::Config config =
+            with_fields(tensor_sample_family(), tensor_sample_family().default_config(query_of(problem, mask)),
+                        {{"stages", stages},
+                         {"n_split", split},
+                         {"min_blocks", "1"},
+                         {"tiles_per_block", "1"},
+                         {"kept_blocks", "0"}});
         if (tensor_sample_family().forbidden(query_of(problem, mask), config)) continue;
         const std::size_t own_turn = turn++;
         if (thread_sanitized && own_turn % 16 != 0) continue;
@@ -160,17 +163,17 @@ TEST_CASE(
       const std::size_t own_turn = turn++;
       if (thread_sanitized && own_turn % 6 != 0) continue;
       const Sddmm problem{.n = n, .batch = 2};
-      const FieldMap config = with(problem, band,
-                                   {{"row_warps", "2"},
-                                    {"column_warps", "1"},
-                                    {"warp_rows", "16"},
-                                    {"warp_columns", "32"},
-                                    {"stages", own_turn % 2 == 0 ? "2" : "4"},
-                                    {"kept_blocks", kept},
-                                    {"tiles_per_block", tiles},
-                                    {"list_room", "64"},
-                                    {"n_split", "1"},
-                                    {"min_blocks", "1"}});
+      const ops::Config config = with(problem, band,
+                                      {{"row_warps", "2"},
+                                       {"column_warps", "1"},
+                                       {"warp_rows", "16"},
+                                       {"warp_columns", "32"},
+                                       {"stages", own_turn % 2 == 0 ? "2" : "4"},
+                                       {"kept_blocks", kept},
+                                       {"tiles_per_block", tiles},
+                                       {"list_room", "64"},
+                                       {"n_split", "1"},
+                                       {"min_blocks", "1"}});
       for (const NamedDevice *on : devices_for(own_turn)) check_tensor_sample(*on, problem, band, seed, &config);
     }
 }
@@ -185,8 +188,8 @@ TEST_CASE(
       const sparse::Csr mask = uneven_mask(40, 90, seed + 7);
       const Sddmm problem{.n = n, .element = element};
       tune::SddmmCase c(*on.device, problem, mask, seed);
-      const FieldMap config = random_config(problem, mask, random);
-      INFO(on.name, ", ", to_text(config));
+      const ops::Config config = random_config(problem, mask, random);
+      INFO(on.name, ", ", to_text(config.to_map()));
       CHECK(run_tensor_sample(on, c, mask, config).wrong.empty());
       const std::vector<float> before = c.output();
       const auto spoil = [&](const void *operand, std::int64_t row, float value) {
@@ -215,7 +218,7 @@ TEST_CASE(
     "order, also where n is in parts") {
   const sparse::Csr mask = uneven_mask(40, 300, seed);
   for (const Sddmm &problem : {Sddmm{.n = 36}, Sddmm{.n = 520, .element = Dtype::f16}, Sddmm{.n = 300}}) {
-    const FieldMap config =
+    const ops::Config config =
         with(problem, mask, {{"n_split", problem.n == 36 ? "1" : "2"}, {"kept_blocks", "0"}, {"tiles_per_block", "1"}});
     const std::vector<float> first = check_tensor_sample(tensor_devices()[0], problem, mask, seed, &config);
     for (std::size_t i = 1; i < std::min<std::size_t>(3, tensor_devices().size()); ++i)
@@ -252,7 +255,7 @@ TEST_CASE(
   const sparse::Csr mask = uneven_mask(9, 30, seed);
   for (const NamedDevice &on : tensor_devices()) {
     tune::SddmmCase c(*on.device, {.n = 16, .batch = 3}, mask, seed);
-    const FieldMap config = tensor_sample_family().default_config(c.query());
+    const ops::Config config = tensor_sample_family().default_config(c.query());
     const TileForms forms(*on.device, mask, tensor_sample_family().needs(c.query(), config).tiles);
     std::vector<ops::Launch> launches = tensor_sample_family().launches(c.query(), config, forms.pointers());
     REQUIRE(launches.size() == 2);
@@ -277,7 +280,7 @@ TEST_CASE("tensor_sample: the output may be the multiplier") {
   const sparse::Csr mask = uneven_mask(30, 60, seed);
   for (const NamedDevice &on : tensor_devices()) {
     tune::SddmmCase c(*on.device, {.n = 16, .multiply = true}, mask, seed);
-    const FieldMap config = tensor_sample_family().default_config(c.query());
+    const ops::Config config = tensor_sample_family().default_config(c.query());
     CHECK(run_tensor_sample(on, c, mask, config).wrong.empty());
     const std::vector<float> apart = c.output();
 

@@ -108,11 +108,11 @@ inline std::vector<std::byte> packed_sets(const UnpackCase& c, ops::StripKind ki
 /// A case's operands on a device, its strips packed on the host or by the family's own launch.
 class UnpackRun : private DeviceForm, public PackedRun {
  public:
-  UnpackRun(device::Device& device, const ops::Family& family, const UnpackCase& c, const FieldMap& config)
+  UnpackRun(device::Device& device, const ops::Family& family, const UnpackCase& c, const ops::Config& config)
       : UnpackRun(device, family, c, config, family.packed_format(c.query(&device), config)) {}
 
  private:
-  UnpackRun(device::Device& device, const ops::Family& family, const UnpackCase& c, const FieldMap& config,
+  UnpackRun(device::Device& device, const ops::Family& family, const UnpackCase& c, const ops::Config& config,
             const std::string& format)
       : DeviceForm(device, c.form_of(ops::find_strip_kind(format)->grain)),
         PackedRun(device, family, c.host, c.query(&device), config, pointers(),
@@ -126,7 +126,7 @@ class UnpackRun : private DeviceForm, public PackedRun {
 
 /// C as the device computes it with this config.
 inline std::vector<float> run_unpack(device::Device& device, const ops::Family& family, const UnpackCase& c,
-                                     const FieldMap& config) {
+                                     const ops::Config& config) {
   const UnpackRun run(device, family, c, config);
   run.enqueue();
   return run.output();
@@ -134,8 +134,8 @@ inline std::vector<float> run_unpack(device::Device& device, const ops::Family& 
 
 /// Element by element against float64 (check_output).
 inline void check_unpack(const NamedDevice& on, const ops::Family& family, const UnpackCase& c,
-                         const FieldMap& config) {
-  INFO(on.name, ": ", described(c.host), "; ", to_text(config));
+                         const ops::Config& config) {
+  INFO(on.name, ": ", described(c.host), "; ", to_text(config.to_map()));
   check_output(c.host, run_unpack(*on.device, family, c, config));
 }
 

@@ -106,7 +106,7 @@ Errors errors_of(const UnpackCase& c, const std::vector<float>& output) {
 
 /// Three ways to add up, in slices as long as they may be: a sum of its own for products with low terms, on B split by
 /// the blocks and on B prepared, and such products first.
-std::vector<FieldMap> configs(const ops::SpmmQuery& query) {
+std::vector<ops::Config> configs(const ops::SpmmQuery& query) {
   constexpr std::int64_t most_slice_blocks = 64;
   UnpackMmaConfig apart{.mode = PackedMode::f16x3, .row_warps = 1, .warp_strips = 2, .warp_columns = 16, .stages = 3};
   apart.k_split = static_cast<int>(ceil_div(packed_k_blocks(query.statistics.cols), most_slice_blocks));
@@ -120,7 +120,7 @@ std::vector<FieldMap> configs(const ops::SpmmQuery& query) {
   low_first.warp_columns = 32;
   static_assert(has_low_sums({.mode = PackedMode::f16x3, .warp_strips = 2, .warp_columns = 16}));
   static_assert(!has_low_sums({.mode = PackedMode::f16x3, .warp_strips = 4, .warp_columns = 32}));
-  return {codegen::to_map(apart), codegen::to_map(prepared), codegen::to_map(low_first)};
+  return {ops::Config::of(apart), ops::Config::of(prepared), ops::Config::of(low_first)};
 }
 
 /// The largest errors over the configs and devices.
@@ -129,9 +129,9 @@ Errors worst_errors(const UnpackCase& c) {
   for (const NamedDevice& on : devices()) {
     const ops::SpmmQuery query = c.query(on.device.get());
     REQUIRE(family().declines(query).value_or("") == "");
-    for (const FieldMap& config : configs(query)) {
+    for (const ops::Config& config : configs(query)) {
       const auto reason = family().forbidden(query, config);
-      INFO(to_text(config));
+      INFO(to_text(config.to_map()));
       CHECK_MESSAGE(!reason, *reason);
       const Errors errors = errors_of(c, run_unpack(*on.device, family(), c, config));
       INFO(on.name, ": worst ", errors.worst, ", normwise ", errors.normwise);
@@ -186,8 +186,8 @@ TEST_CASE("accuracy: K = 65536, all elements equal, stays within the promise in 
   };
   const UnpackCase c = make_case(65536, 0.0, a, b, seed);
   const NamedDevice& on = devices().front();
-  const FieldMap config = configs(c.query(on.device.get())).front();
-  CHECK(config.at("k_split") == "16");
+  const ops::Config config = configs(c.query(on.device.get())).front();
+  CHECK(config.as<UnpackMmaConfig>().k_split == 16);
   const Errors errors = errors_of(c, run_unpack(*on.device, family(), c, config));
   MESSAGE("worst " << errors.worst << ", normwise " << errors.normwise);
   CHECK(errors.worst <= 1);
@@ -268,7 +268,7 @@ TEST_CASE("accuracy: what is not finite leaves the accuracy of other rows and co
   for (float& value : clean.host.dense) value = std::isfinite(value) ? value : 0;
   for (const NamedDevice& on : devices()) {
     const ops::SpmmQuery query = c.query(on.device.get());
-    for (const FieldMap& config : configs(query)) {
+    for (const ops::Config& config : configs(query)) {
       std::vector<float> output = run_unpack(*on.device, family(), c, config);
       const std::vector<float> of_clean = run_unpack(*on.device, family(), clean, config);
       for (std::size_t i = 0; i < output.size(); ++i) {

@@ -2,6 +2,7 @@
 // problems in which every pair of properties occurs, sizes from nothing up, and what must not leak.
 #include <algorithm>
 
+#include "config_fields.hpp"
 #include "device/packed_trials.hpp"
 #include "device/unpack_harness.hpp"
 #include "ops/spmm/unpack_mma.hpp"
@@ -46,9 +47,9 @@ const Subject<UnpackCase>& subject() {
       .devices = devices_of(family()),
       .values = field_values(),
       .run = [](const NamedDevice& on, const UnpackCase& c,
-                const FieldMap& config) { return run_unpack(*on.device, family(), c, config); },
+                const ops::Config& config) { return run_unpack(*on.device, family(), c, config); },
       .check = [](const NamedDevice& on, const UnpackCase& c,
-                  const FieldMap& config) { check_unpack(on, family(), c, config); },
+                  const ops::Config& config) { check_unpack(on, family(), c, config); },
       .slow = true,
       .of_copy_engine = {"bulk_strips", "stream_strips"}};
   return made;
@@ -88,7 +89,7 @@ TEST_CASE("unpack_mma: the default config and random configs are right on random
     if (random.below(3) == 0) problem.alignment_bytes = size_of(problem.element);
     const UnpackCase c(uneven_mask(rows, cols, random.bits()), problem, random.bits());
     on_each(subject(), static_cast<std::size_t>(i), c, random,
-            [&](const NamedDevice& on, const FieldMap& config) { subject().check(on, c, config); });
+            [&](const NamedDevice& on, const ops::Config& config) { subject().check(on, c, config); });
   }
 }
 
@@ -139,7 +140,7 @@ TEST_CASE("unpack_mma: strips that do not fit their stage are unpacked from glob
         UnpackMmaConfig config{.mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::f16x3,
                                .warp_columns = warp_columns};
         config.strip_pairs = pairs;
-        for (const NamedDevice& on : subject().devices) subject().check(on, c, codegen::to_map(config));
+        for (const NamedDevice& on : subject().devices) subject().check(on, c, ops::Config::of(config));
       }
 }
 
@@ -165,7 +166,7 @@ TEST_CASE(
                                      .k_split = cols > 512 ? 2 : 1,  // slices of 6 and 5 blocks for 4 warps
                                      .prepare_dense = wide && random.below(2) == 0};
         for (const NamedDevice& on : devices_of_turn(subject().devices, turn++))
-          subject().check(on, c, codegen::to_map(config));
+          subject().check(on, c, ops::Config::of(config));
       }
 }
 
@@ -186,11 +187,11 @@ TEST_CASE(
           continue;
         }
         for (const char* const pairs : {"16", "512"}) {
-          std::optional<FieldMap> config =
+          std::optional<ops::Config> config =
               walk(family(), c.query(on.device.get()), field_values(), random, "bulk_strips", "true");
           REQUIRE(config);
           subject().check(on, c, *config);
-          (*config)["strip_pairs"] = pairs;
+          config = with_fields(family(), *config, {{"strip_pairs", pairs}});
           if (!family().forbidden(c.query(on.device.get()), *config)) subject().check(on, c, *config);
         }
       }
@@ -200,15 +201,14 @@ TEST_CASE(
 TEST_CASE("unpack_mma: the same config gives the same bits in every thread order, slices of k included") {
   for (const Dtype element : {Dtype::f16, Dtype::f32}) {
     const UnpackCase c(uneven_mask(70, 700, seed), persistent(36, element), seed);
-    FieldMap config = subject().default_config(subject().devices.front(), c);
-    config["k_split"] = "3";
-    check_every_order(subject(), c, config);
+    const ops::Config standard = subject().default_config(subject().devices.front(), c);
+    check_every_order(subject(), c, with_fields(family(), standard, {{"k_split", "3"}}));
     const UnpackMmaConfig in_turn{.mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::f16x3,
                                   .row_warps = 1,
                                   .k_warps = 4,
                                   .warp_strips = 1,
                                   .warp_columns = 16};
-    check_every_order(subject(), c, codegen::to_map(in_turn));
+    check_every_order(subject(), c, ops::Config::of(in_turn));
   }
 }
 
@@ -217,8 +217,9 @@ TEST_CASE("unpack_mma: values that are not finite change their own row only") {
   std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
     const UnpackCase c(uneven_mask(40, 190, seed), persistent(20, element), seed);
-    on_each(subject(), turn++, c, random,
-            [&](const NamedDevice& on, const FieldMap& config) { check_rows_stay_apart(subject(), on, c, config, 3); });
+    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const ops::Config& config) {
+      check_rows_stay_apart(subject(), on, c, config, 3);
+    });
   }
 }
 
@@ -228,7 +229,7 @@ TEST_CASE(
   std::size_t turn = 0;
   for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
     const UnpackCase c(uneven_mask(40, 190, seed), persistent(20, element), seed);
-    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
+    on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const ops::Config& config) {
       check_columns_stay_apart(subject(), on, c, config, false,
                                [](std::int64_t k, std::int64_t j) { return k % 5 == 0 && k % 4 == j; });
     });
@@ -241,7 +242,7 @@ TEST_CASE("unpack_mma: what a product of a batch holds never reaches another") {
   for (const Dtype element : {Dtype::bf16, Dtype::f32})
     for (const ValueLifetime lifetime : {ValueLifetime::per_call, ValueLifetime::persistent}) {
       const UnpackCase c(uneven_mask(40, 90, seed), three_products(12, element, lifetime), seed);
-      on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const FieldMap& config) {
+      on_each(subject(), turn++, c, random, [&](const NamedDevice& on, const ops::Config& config) {
         check_products_stay_apart(subject(), on, c, config);
       });
     }

@@ -65,8 +65,8 @@ inline UnpackWgmmaConfig plain(const Spmm& problem, int tile_columns) {
 inline void check_one(const UnpackCase& c, const UnpackWgmmaConfig& config) {
   for (const test::NamedDevice& on : hoppers()) {
     const ops::SpmmQuery query = c.query(on.device.get());
-    const FieldMap fields = codegen::to_map(config);
-    INFO(to_text(fields));
+    const ops::Config fields = ops::Config::of(config);
+    INFO(to_text(fields.to_map()));
     const auto reason = family().forbidden(query, fields);
     CHECK_MESSAGE(!reason, reason.value_or(""));
     if (!reason) test::check_unpack(on, family(), c, fields);

@@ -41,12 +41,12 @@ TEST_CASE("unpack_wgmma: what blocks split is not finite in some columns, and th
       config.mode = mode;
       config.stages = 4;
       for (const test::NamedDevice& on : hoppers()) {
-        const test::UnpackRun prepared(*on.device, family(), c, codegen::to_map(config));
+        const test::UnpackRun prepared(*on.device, family(), c, ops::Config::of(config));
         prepared.enqueue();
         config.prepare_dense = false;
         for (const int producer_warps : {4, 8}) {
           config.producer_warps = producer_warps;
-          const test::UnpackRun split(*on.device, family(), c, codegen::to_map(config));
+          const test::UnpackRun split(*on.device, family(), c, ops::Config::of(config));
           split.enqueue();
           const std::vector<float> wanted = prepared.output();
           const std::vector<float> found = split.output();

@@ -256,8 +256,8 @@ TEST_CASE("unpack_wgmma: configs of the space, and the defaults, on random probl
         continue;
       }
       test::check_unpack(on, family(), c, family().default_config(query));
-      std::vector<FieldMap> admitted;
-      for (FieldMap& config : family().space(query))
+      std::vector<ops::Config> admitted;
+      for (ops::Config& config : family().space(query))
         if (!family().forbidden(query, config)) admitted.push_back(std::move(config));
       for (int j = 0; j < 4; ++j)
         test::check_unpack(
@@ -283,8 +283,8 @@ TEST_CASE(
           config.k_split = k_split;
           config.cluster_sums = k_split == 2 && lifetime == ValueLifetime::persistent;
           config.overlap = true;
-          const FieldMap fields = codegen::to_map(config);
-          INFO(to_text(fields));
+          const ops::Config fields = ops::Config::of(config);
+          INFO(to_text(fields.to_map()));
           const test::UnpackRun first(*on.device, family(), UnpackCase(mask, problem, seed), fields);
           test::UnpackRun second(*on.device, family(), UnpackCase(mask, problem, seed + 50), fields);
           second.share_workspace(first);

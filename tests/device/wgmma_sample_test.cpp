@@ -47,10 +47,10 @@ WgmmaSampleConfig plain(Dtype element, int tile_columns = 64) {
 
 void check(const Sddmm& problem, const sparse::Csr& mask, const WgmmaSampleConfig& config) {
   for (const NamedDevice& on : hoppers()) {
-    const FieldMap fields = codegen::to_map(config);
+    const ops::Config fields = ops::Config::of(config);
     const tune::SddmmCase c(*on.device, problem, mask, seed);
     const auto reason = family().forbidden(c.query(), fields);
-    CHECK_MESSAGE(!reason, to_text(fields), ": ", reason.value_or(""));
+    CHECK_MESSAGE(!reason, to_text(fields.to_map()), ": ", reason.value_or(""));
     if (!reason) check_sampled(on, family(), problem, mask, seed, &fields);
   }
 }
@@ -173,9 +173,10 @@ TEST_CASE("wgmma_sample: every pair of what a problem may ask for is right with 
     for (const NamedDevice& on : hoppers()) {
       const tune::SddmmCase c(*on.device, problem, mask, seed);
       check_sampled(on, family(), problem, mask, seed + i);
-      const std::vector<FieldMap> space = family().space(c.query());
+      const std::vector<ops::Config> space = family().space(c.query());
       for (int tries = 0; tries < 4; ++tries) {
-        const FieldMap& config = space[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(space.size())))];
+        const ops::Config& config =
+            space[static_cast<std::size_t>(random.below(static_cast<std::int64_t>(space.size())))];
         if (!family().forbidden(c.query(), config)) check_sampled(on, family(), problem, mask, seed + i, &config);
       }
     }
@@ -202,7 +203,7 @@ TEST_CASE(
     for (const Dtype element : {Dtype::f32, Dtype::bf16}) {
       const sparse::Csr mask = uneven_mask(140, 190, seed + 7);
       tune::SddmmCase c(*on.device, {.n = n, .element = element}, mask, seed);
-      const FieldMap config = family().default_config(c.query());
+      const ops::Config config = family().default_config(c.query());
       CHECK(run_sampled(on, family(), c, mask, config).wrong.empty());
       const std::vector<float> before = c.output();
       const auto spoil = [&](const void* operand, std::int64_t row, float value) {

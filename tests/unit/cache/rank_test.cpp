@@ -1,5 +1,6 @@
 // Winners can be chosen again from trials, and are those that the tuner chose.
 #include "cache/rank.hpp"
+#include "unit/fakes/numbered_config.hpp"
 
 #include <doctest/doctest.h>
 
@@ -27,8 +28,8 @@ class Costing : public tune::Subject {
  public:
   explicit Costing(test::FakeDevice& device) : device_(device) {}
   tune::Compiled compile(const tune::Candidate& candidate) override {
-    const int id = std::stoi(candidate.config.at("id"));
-    return {.code_digest = candidate.config.at("id"), .enqueue = [this, id](Stream) { device_.note(id); }};
+    const int id = test::number_of(candidate.config);
+    return {.code_digest = std::to_string(id), .enqueue = [this, id](Stream) { device_.note(id); }};
   }
   std::optional<std::string> verify(const tune::Compiled&) override { return std::nullopt; }
 
@@ -41,9 +42,9 @@ std::vector<tune::Candidate> shuffled_candidates(std::minstd_rand& random) {
   std::vector<tune::Candidate> candidates;
   for (const char* family : {"one", "other"})
     for (int i = 0; i < 6; ++i) {
-      const std::string id = std::to_string(candidates.size());
+      const int id = static_cast<int>(candidates.size());
       candidates.push_back(
-          {.family = family, .config = {{"tile", std::to_string(random() % 4)}, {"id", id}}, .is_default = i == 3});
+          {.family = family, .config = test::numbered(id, static_cast<int>(random() % 4)), .is_default = i == 3});
     }
   std::shuffle(candidates.begin(), candidates.end(), random);
   return candidates;
@@ -128,6 +129,6 @@ TEST_CASE("rank chooses what the tuner chose, among equals too, in whatever orde
     REQUIRE(ranking.content.winners.size() == 1);
     const plan::WinnerRecord& winner = ranking.content.winners.front().winner;
     CHECK(winner.family == chosen.family);
-    CHECK(winner.config == chosen.config);
+    CHECK(winner.config == chosen.config.to_map());
   }
 }

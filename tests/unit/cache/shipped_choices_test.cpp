@@ -84,13 +84,15 @@ std::optional<Provenance> found_on(const cache::WinnerRow& row, const plan::Devi
 }
 
 /// Why a plan would pass the row over, as the planner asks; nothing where it takes it.
-std::optional<std::string> refusal(const ops::Family& family, const ops::Query& query, const FieldMap& config) {
+std::optional<std::string> refusal(const ops::Family& family, const ops::Query& query, const FieldMap& fields) {
   if (auto reason = plan::declined(family, query)) return reason;
-  return plan::forbidden(family, query, config, Options().max_workspace_bytes);
+  const auto config = family.read(fields);
+  if (!config) return "a value is not understood";
+  return plan::forbidden(family, query, *config, Options().max_workspace_bytes);
 }
 
 /// What a plan of an admitted choice is made of lies within the limits of the device.
-void check_launches(const ops::Family& family, const ops::Query& query, const FieldMap& config) {
+void check_launches(const ops::Family& family, const ops::Query& query, const ops::Config& config) {
   const device::Device& device = *query.device;
   const std::string format = family.packed_format(query, config);
   CHECK((format.empty() || ops::find_packed_format(format) != nullptr));
@@ -122,7 +124,9 @@ TEST_CASE("every shipped choice is of a family that is there, whose rules admit 
     const auto family = std::find_if(families.begin(), families.end(),
                                      [&](const auto& one) { return one->name() == row.winner.family; });
     REQUIRE(family != families.end());
-    const auto reason = (*family)->forbidden(*query, row.winner.config);
+    const auto config = (*family)->read(row.winner.config);
+    REQUIRE(config);
+    const auto reason = (*family)->forbidden(*query, *config);
     CHECK_MESSAGE(!reason, reason.value_or(""));
   }
 }
@@ -200,7 +204,7 @@ TEST_CASE(
         continue;
       }
       ++admitted[here.architecture];
-      check_launches(*family, *query, row.winner.config);
+      check_launches(*family, *query, family->read(row.winner.config).value());
     }
   }
   // On the architecture of the shipped choices every one; on those around it some.

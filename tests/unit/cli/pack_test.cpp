@@ -158,9 +158,9 @@ TEST_CASE("what was tuned for a device is what is packed for it, and what a plan
     const Context context(Options{.device = "cuda:0", .cache = {.enabled = false}, .nvrtc = nvrtc.path});
     const AnyPlan plan = line.job->plan(context, load(line.options, *line.job, context).topology, line.options.plan);
     const ops::Query& query = *plan.state()->choices.front().query;
-    for (FieldMap& config : ops::find_family("softmax", plan.family())->short_list(query))
-      if (config != plan.config() && !ops::find_family("softmax", plan.family())->forbidden(query, config))
-        choice = std::move(config);
+    const ops::Family& family = *ops::find_family("softmax", plan.family());
+    for (const ops::Config& config : family.short_list(query))
+      if (config.to_map() != plan.config() && !family.forbidden(query, config)) choice = config.to_map();
     REQUIRE(!choice.empty());
     cache::write_content(
         {.winners = {{.problem = plan::problem_key(query),

@@ -183,15 +183,15 @@ TEST_CASE("planted bugs end the worker, not the program. They are recorded, and 
       const std::vector<std::string> expected = {"hung", "faulted", "wrong", "wrong"};
       for (std::size_t i = 0; i < bugs.size(); ++i) {
         CAPTURE(std::string(bugs[i].name));
-        const plan::TrialRecord& trial = trials.at(to_text(list[i + 1].config));
+        const plan::TrialRecord& trial = trials.at(to_text(list[i + 1].config.to_map()));
         CAPTURE(trial.reason);
         CHECK(trial.status == expected[i]);
         CHECK_FALSE(trial.reason.empty());
         CHECK_FALSE(trial.median_us.has_value());
-        CHECK(plan.config() != list[i + 1].config);
+        CHECK(plan.config() != list[i + 1].config.to_map());
       }
-      if (!planting.on_gpu()) CHECK(contains(trials.at(to_text(list[2].config)).reason, "its process ended"));
-      CHECK(contains(trials.at(to_text(list[3].config)).reason, "outside the output"));
+      if (!planting.on_gpu()) CHECK(contains(trials.at(to_text(list[2].config.to_map())).reason, "its process ended"));
+      CHECK(contains(trials.at(to_text(list[3].config.to_map())).reason, "outside the output"));
       CHECK(count_of(trials, "measured") == std::ssize(list) - std::ssize(bugs));
       for (const auto& [config, trial] : trials)
         if (trial.status == "measured") CHECK(trial.reason.empty());
@@ -236,19 +236,19 @@ TEST_CASE(
     const std::vector<std::string> expected = {"measured", "untested", "faulted"};
     for (std::size_t i = 0; i < bugs.size(); ++i) {
       CAPTURE(std::string(bugs[i].name));
-      const plan::TrialRecord& trial = trials.at(to_text(list[i + 1].config));
+      const plan::TrialRecord& trial = trials.at(to_text(list[i + 1].config.to_map()));
       CAPTURE(trial.reason);
       CHECK(trial.status == expected[i]);
     }
-    CHECK(contains(trials.at(to_text(list[2].config)).reason, fmt::format("signal {}", SIGTERM)));
+    CHECK(contains(trials.at(to_text(list[2].config.to_map())).reason, fmt::format("signal {}", SIGTERM)));
     CHECK(count_of(trials, "measured") == std::ssize(list) - 2);
   }
   const Context later = planting.context(VOSTOK_TOOL);
   later.plan(problem_of(24), quick);
   const auto trials = trials_of(later, problem_of(24));
-  CHECK(trials.at(to_text(list[1].config)).status == "measured");
-  CHECK(trials.at(to_text(list[2].config)).status == "untested");
-  CHECK(trials.at(to_text(list[3].config)).status == "banned");
+  CHECK(trials.at(to_text(list[1].config.to_map())).status == "measured");
+  CHECK(trials.at(to_text(list[2].config.to_map())).status == "untested");
+  CHECK(trials.at(to_text(list[3].config.to_map())).status == "banned");
 }
 
 TEST_CASE(

@@ -95,8 +95,8 @@ TEST_CASE(
     const SoftmaxPlan plan = known.plan(Softmax{}, mask);
     const ops::Query& query = *plan.state()->choices.front().query;
     const ops::Family& family = *ops::find_family("softmax", plan.family());
-    for (FieldMap& config : family.short_list(query))
-      if (config != plan.config() && !family.forbidden(query, config)) choice = std::move(config);
+    for (const ops::Config& config : family.short_list(query))
+      if (config.to_map() != plan.config() && !family.forbidden(query, config)) choice = config.to_map();
     REQUIRE_FALSE(choice.empty());
     const plan::Session& session = *known.state()->session;
     session.tuning().set_winner(plan::problem_key(query), session.device_key(),

@@ -48,7 +48,7 @@ TEST_CASE(
       INFO("n = ", n);
       CHECK(lanes_per_row(chosen) == 1);
       CHECK(!chosen.row_swizzle);
-      CHECK(row_tile().launches(query, codegen::to_map(chosen), {}).size() == 1);
+      CHECK(row_tile().launches(query, ops::Config::of(chosen), {}).size() == 1);
       const ops::SpmmQuery rows = query_of({.n = n, .element = type}, empty);
       CHECK(ops::row_tile::predict_us(query, chosen) <
             2 * ops::row_tile::predict_us(rows, ops::row_tile::default_config(rows)));
@@ -72,7 +72,7 @@ TEST_CASE("every family that stores rows of C counts the sectors of a column-maj
     const ops::SpmmQuery columns = query_of(problem, statistics);
     problem.output_layout = Layout::row_major;
     const ops::SpmmQuery rows = query_of(problem, statistics);
-    const FieldMap config = family.default_config(rows);
+    const ops::Config config = family.default_config(rows);
     INFO(std::string(name));
     CHECK(family.predict_us(columns, config) > family.predict_us(rows, config) + 1);
   }

@@ -186,18 +186,19 @@ TEST_CASE("the convolution side's default configs are admitted and lead spaces a
   for (const auto& query : queries)
     for (const auto& family : ops::families(query->operation)) {
       INFO(std::string(family->name()), " ", query->exact);
-      const FieldMap standard = family->default_config(*query);
+      const ops::Config standard = family->default_config(*query);
       CHECK(!family->forbidden(*query, standard));
-      const std::vector<FieldMap> space = family->space(*query), short_list = family->short_list(*query);
+      const std::vector<ops::Config> space = family->space(*query), short_list = family->short_list(*query);
       CHECK(space.front() == standard);
       CHECK(short_list.front() == standard);
-      CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
-      CHECK(std::set<FieldMap>(short_list.begin(), short_list.end()).size() == short_list.size());
+      CHECK(std::set<ops::Config>(space.begin(), space.end()).size() == space.size());
+      CHECK(std::set<ops::Config>(short_list.begin(), short_list.end()).size() == short_list.size());
       CHECK(family->predict_us(*query, standard) > 0);
-      for (const auto& [field, value] : standard) {
-        FieldMap broken = standard;
+      for (const auto& [field, value] : standard.to_map()) {
+        FieldMap broken = standard.to_map();
         broken[field] = "0";
-        CHECK_MESSAGE(family->forbidden(*query, broken), field);
+        const auto config = family->read(broken);
+        CHECK_MESSAGE((!config || family->forbidden(*query, *config)), field);
       }
     }
 }

@@ -22,11 +22,11 @@ const TopologyStatistics layer{.rows = 512, .cols = 256, .nonzeros = 6000, .long
 /// Both families' configs that copy B so: a tile of 128 columns.
 struct Mapped {
   std::unique_ptr<ops::Family> family;
-  FieldMap config;
+  ops::Config config;
 };
 std::vector<Mapped> families(Dtype element, bool tensor_copies = true) {
   std::vector<Mapped> list;
-  list.push_back({ops::make_unpack_wgmma(), codegen::to_map(UnpackWgmmaConfig{
+  list.push_back({ops::make_unpack_wgmma(), ops::Config::of(UnpackWgmmaConfig{
                                                 .mode = element == Dtype::f16 ? PackedMode::f16x1 : PackedMode::bf16x1,
                                                 .tile_columns = 128,
                                                 .promotion_blocks = 0,
@@ -35,7 +35,7 @@ std::vector<Mapped> families(Dtype element, bool tensor_copies = true) {
                                                 .tensor_copies = tensor_copies})});
   list.push_back(
       {ops::make_sparse_tensor_wgmma(),
-       codegen::to_map(SparseTensorWgmmaConfig{.tile_columns = 128, .stages = 3, .tensor_copies = tensor_copies})});
+       ops::Config::of(SparseTensorWgmmaConfig{.tile_columns = 128, .stages = 3, .tensor_copies = tensor_copies})});
   return list;
 }
 

@@ -235,17 +235,18 @@ bool cuts_k(const FieldMap& config) {
 }
 
 void compare(const ops::Family& family, const ops::Query& query, sparse::Random& random, Answers& answers) {
-  const std::vector<FieldMap> space = family.space(query);
+  const std::vector<ops::Config> space = family.space(query);
   const std::vector<Specialisation> standard = with_rules(family.launches(query, family.default_config(query), {}));
   REQUIRE(!standard.empty());
   for (int i = 0; i < 400; ++i) {
-    const FieldMap config = changed(space[static_cast<std::size_t>(random.below(std::ssize(space)))], random);
-    INFO(to_text(config));
+    const FieldMap fields = changed(space[static_cast<std::size_t>(random.below(std::ssize(space)))].to_map(), random);
+    INFO(to_text(fields));
+    const ops::Config config = family.read(fields).value();
     const auto reason = family.forbidden(query, config);
     if (reason) {
       Specialisation asked = standard.front();
-      if (cuts_k(config) != cuts_k(asked.config.fields)) continue;
-      asked.config.fields = config;
+      if (cuts_k(fields) != cuts_k(asked.config.fields)) continue;
+      asked.config.fields = fields;
       const std::string sentence = asked.broken_rule();
       if (sentence.empty()) continue;
       CHECK(*reason == sentence);

@@ -60,7 +60,7 @@ TEST_CASE("nonzero_split: every problem is taken but strict ones and those whose
     ops::SpmmQuery query =
         query_of(problem, {.rows = rows, .cols = cols, .nonzeros = rows * 3, .longest_row = random.below(5000)});
     if (random.below(4) == 0) query.n.least = 1;
-    INFO(to_text(family().default_config(query)), ", n = ", problem.n);
+    INFO(to_text(family().default_config(query).to_map()), ", n = ", problem.n);
     CHECK(family().declines(query).value_or("") == "");
     CHECK(family().forbidden(query, family().default_config(query)).value_or("") == "");
   }
@@ -90,10 +90,10 @@ TEST_CASE(
   config.dense_vector = 2;
   config.tile_columns = 64;
   const auto launches = [&](const TopologyStatistics& statistics) {
-    return family().launches(query_of(problem, statistics), codegen::to_map(config), {}).size();
+    return family().launches(query_of(problem, statistics), ops::Config::of(config), {}).size();
   };
   const auto bytes = [&](const TopologyStatistics& statistics) {
-    return family().workspace_bytes(query_of(problem, statistics), codegen::to_map(config));
+    return family().workspace_bytes(query_of(problem, statistics), ops::Config::of(config));
   };
   TopologyStatistics statistics{.rows = 1000, .cols = 700, .nonzeros = 5000, .longest_row = 63};
   CHECK(launches(statistics) == 1);
@@ -115,7 +115,7 @@ TEST_CASE("nonzero_split: what is prepared lies before the pieces, and its launc
   CHECK(config.prepare_dense);
   CHECK(!config.pack_values);
   config.pack_values = true;
-  const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
+  const std::vector<ops::Launch> launches = family().launches(query, ops::Config::of(config), {});
   REQUIRE(launches.size() == 4);
   CHECK(test::contains(launches[2].request().expression, "nonzero_split<"));
   CHECK(test::contains(launches[3].request().expression, "nonzero_split_rows<"));
@@ -135,7 +135,7 @@ TEST_CASE("nonzero_split: a launch fills its arguments, and its grid covers all 
     config.raster = raster;
     const ChunkStart chunks[1] = {};
     std::byte workspace[16] = {};
-    const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {.chunks = chunks});
+    const std::vector<ops::Launch> launches = family().launches(query, ops::Config::of(config), {.chunks = chunks});
     REQUIRE(launches.size() == 2);
     const SpmmArguments call{.workspace = workspace, .n = 200};
     const std::int64_t chunk_total = (65536 + 1000000 + config.chunk_items - 1) / config.chunk_items;
@@ -197,15 +197,15 @@ TEST_CASE(
     "few") {
   for (const Dtype type : {Dtype::f32, Dtype::f16}) {
     const ops::SpmmQuery query = query_of({.n = 256, .element = type}, graph);
-    const std::vector<FieldMap> space = family().space(query);
+    const std::vector<ops::Config> space = family().space(query);
     CHECK(space.front() == family().default_config(query));
-    CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
+    CHECK(std::set<ops::Config>(space.begin(), space.end()).size() == space.size());
     const auto count = std::count_if(space.begin(), space.end(),
-                                     [&](const FieldMap& config) { return !family().forbidden(query, config); });
+                                     [&](const ops::Config& config) { return !family().forbidden(query, config); });
     CHECK(count >= 200);
     CHECK(count <= 1500);
-    const std::vector<FieldMap> list = family().short_list(query);
-    CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
+    const std::vector<ops::Config> list = family().short_list(query);
+    CHECK(std::set<ops::Config>(list.begin(), list.end()).size() == list.size());
     CHECK(list.front() == family().default_config(query));
     CHECK((list.size() >= 6 && list.size() <= 13));
     CHECK(family().short_list(query_of({.n = 256, .element = type}, layer)).size() == 1);

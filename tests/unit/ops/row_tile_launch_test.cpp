@@ -27,7 +27,7 @@ TEST_CASE("a launch fills every argument and a grid that covers all tiles in eit
     const int values = 0, dense = 0, output = 0, bias = 0, residual = 0, offsets = 0, columns = 0, order = 0;
     const float scale = 0;
     const ops::TopologyPointers topology{.row_offsets = &offsets, .column_indices = &columns, .row_order = &order};
-    const ops::Launch launch = family().launches(query, codegen::to_map(config), topology).back();
+    const ops::Launch launch = family().launches(query, ops::Config::of(config), topology).back();
     const SpmmArguments call{.values = &values,
                              .dense = &dense,
                              .output = const_cast<int*>(&output),
@@ -67,13 +67,13 @@ TEST_CASE("with slots the grid covers the slots, which the kernel gets in place 
   config.row_pieces = config.tile_rows;
   config.deal_rows = false;
   REQUIRE(!ops::row_tile::forbidden(query, config));
-  const ops::TopologyNeeds needs = family().needs(query, codegen::to_map(config));
+  const ops::TopologyNeeds needs = family().needs(query, ops::Config::of(config));
   CHECK(needs.slots == SlotShape{64, config.tile_rows});
   CHECK(!needs.row_order);
   const RowRecord record = make_record(3, 2, 1, 1);
   const int columns = 0;
   const ops::TopologyPointers topology{.slots = {.records = &record, .columns = &columns, .count = 3001}};
-  const ops::Launch launch = family().launches(query, codegen::to_map(config), topology).back();
+  const ops::Launch launch = family().launches(query, ops::Config::of(config), topology).back();
   const SpmmArguments call{.n = 256};
   RowTileArgs args{};
   const device::LaunchShape shape = launch.bind(&call, &args);

@@ -63,7 +63,7 @@ TEST_CASE("the default config is admitted for every problem that is not declined
     if (random.below(4) == 0) query.n.least = 1;
     REQUIRE(!family().declines(query));
     const auto reason = family().forbidden(query, family().default_config(query));
-    INFO(to_text(family().default_config(query)), ", n = ", problem.n);
+    INFO(to_text(family().default_config(query).to_map()), ", n = ", problem.n);
     CHECK_MESSAGE(!reason, reason.value_or(""));
   }
 }
@@ -169,9 +169,9 @@ TEST_CASE(
   CHECK(config.prepare_dense);
   CHECK(!config.pack_values);
   CHECK(!ops::row_tile::default_config(query_of({.n = 1, .dense_layout = Layout::column_major}, layer)).prepare_dense);
-  std::set<std::pair<std::string, std::string>> ways;
-  for (const FieldMap& listed : family().short_list(query))
-    if (!family().forbidden(query, listed)) ways.insert({listed.at("prepare_dense"), listed.at("pack_values")});
+  std::set<std::pair<bool, bool>> ways;
+  for (const RowTileConfig& listed : ops::row_tile::short_list(query))
+    if (!ops::row_tile::forbidden(query, listed)) ways.insert({listed.prepare_dense, listed.pack_values});
   CHECK(ways.size() == 4);
 }
 
@@ -180,22 +180,22 @@ TEST_CASE("the workspace holds packed values and the prepared B, each on its bou
       .n = 60, .batch = 3, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major};
   const ops::SpmmQuery query = query_of(problem, {.rows = 7, .cols = 10, .nonzeros = 33, .longest_row = 5});
   RowTileConfig config = ops::row_tile::default_config(query);
-  const auto bytes = [&] { return family().workspace_bytes(query, codegen::to_map(config)); };
+  const auto bytes = [&] { return family().workspace_bytes(query, ops::Config::of(config)); };
   CHECK(bytes() == 3840);  // 3 * 10 * 64 elements, whole lines of 16 bytes
-  CHECK(family().launches(query, codegen::to_map(config), {}).size() == 2);
+  CHECK(family().launches(query, ops::Config::of(config), {}).size() == 2);
   config.pack_values = true;
   CHECK(bytes() == 256 + 3840);
-  CHECK(family().launches(query, codegen::to_map(config), {}).size() == 3);
+  CHECK(family().launches(query, ops::Config::of(config), {}).size() == 3);
   config.prepare_dense = config.pack_values = false;
   CHECK(bytes() == 0);
-  CHECK(family().launches(query, codegen::to_map(config), {}).size() == 1);
+  CHECK(family().launches(query, ops::Config::of(config), {}).size() == 1);
 }
 
 TEST_CASE("B is not prepared where A has no nonzeros: nothing would read it") {
   const ops::SpmmQuery query = query_of({.n = 60, .dense_layout = Layout::column_major}, {.rows = 7, .cols = 10});
   RowTileConfig config = ops::row_tile::default_config(query);
   config.prepare_dense = true;
-  CHECK(family().launches(query, codegen::to_map(config), {}).size() == 1);
+  CHECK(family().launches(query, ops::Config::of(config), {}).size() == 1);
 }
 
 TEST_CASE(
@@ -208,15 +208,15 @@ TEST_CASE(
       {.n = 256, .element = Dtype::f16, .sparse_transposed = true, .dense_layout = Layout::column_major});
   for (const Spmm& problem : problems) {
     const ops::SpmmQuery query = query_of(problem, layer);
-    const std::vector<FieldMap> space = family().space(query);
+    const std::vector<ops::Config> space = family().space(query);
     CHECK(space.front() == family().default_config(query));
-    CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
+    CHECK(std::set<ops::Config>(space.begin(), space.end()).size() == space.size());
     const auto count = std::count_if(space.begin(), space.end(),
-                                     [&](const FieldMap& config) { return !family().forbidden(query, config); });
+                                     [&](const ops::Config& config) { return !family().forbidden(query, config); });
     CHECK(count >= 300);
     CHECK(count <= (problem.element == Dtype::f32 ? 2200 : 1800));
-    const std::vector<FieldMap> list = family().short_list(query);
-    CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
+    const std::vector<ops::Config> list = family().short_list(query);
+    CHECK(std::set<ops::Config>(list.begin(), list.end()).size() == list.size());
     CHECK(list.size() <= 24);
     CHECK(list.front() == family().default_config(query));
   }
@@ -284,7 +284,7 @@ TEST_CASE("rules that depend on the problem refuse the default of a kinder one")
   CHECK(test::contains(reason({.n = 260}, unchecked), "tile_columns divides"));
   FieldMap garbled = codegen::to_map(wide);
   garbled["raster"] = "diagonal";
-  CHECK(family().forbidden(query_of({.n = 256}, layer), garbled));
+  CHECK(!family().read(garbled));
 }
 
 TEST_CASE(

@@ -38,9 +38,9 @@ std::string reason_of(const Sddmm& problem, const std::function<void(RowStripsCo
   return ops::row_strips::forbidden(*query, config).value_or("");
 }
 
-std::int64_t admitted(const ops::SddmmQuery& query, const std::vector<FieldMap>& configs) {
+std::int64_t admitted(const ops::SddmmQuery& query, const std::vector<ops::Config>& configs) {
   return std::count_if(configs.begin(), configs.end(),
-                       [&](const FieldMap& config) { return !family().forbidden(query, config); });
+                       [&](const ops::Config& config) { return !family().forbidden(query, config); });
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ TEST_CASE("row_strips's default config is admitted for every problem") {
     const auto query = query_of(problem, statistics);
     REQUIRE(!family().declines(*query));
     const auto reason = family().forbidden(*query, family().default_config(*query));
-    INFO(to_text(family().default_config(*query)), ", n = ", problem.n, ", ", query->exact);
+    INFO(to_text(family().default_config(*query).to_map()), ", n = ", problem.n, ", ", query->exact);
     CHECK_MESSAGE(!reason, reason.value_or(""));
   }
 }
@@ -79,14 +79,14 @@ TEST_CASE(
   for (const Dtype element : {Dtype::f32, Dtype::f16})
     for (const std::int64_t n : {64, 256, 2048}) {
       const auto query = query_of({.n = n, .element = element});
-      const std::vector<FieldMap> space = family().space(*query);
+      const std::vector<ops::Config> space = family().space(*query);
       INFO("n = ", n, ", ", name(element));
       CHECK(space.front() == family().default_config(*query));
-      CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
+      CHECK(std::set<ops::Config>(space.begin(), space.end()).size() == space.size());
       CHECK(admitted(*query, space) >= 60);
       CHECK(admitted(*query, space) <= 800);
-      const std::vector<FieldMap> list = family().short_list(*query);
-      CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
+      const std::vector<ops::Config> list = family().short_list(*query);
+      CHECK(std::set<ops::Config>(list.begin(), list.end()).size() == list.size());
       CHECK(list.front() == family().default_config(*query));
       CHECK(admitted(*query, list) >= 6);
       CHECK(list.size() <= 16);
@@ -138,15 +138,15 @@ TEST_CASE("rules of row_strips that depend on the problem refuse what a kinder o
   const TopologyStatistics short_rows{.rows = 512, .cols = 2048, .nonzeros = 512, .longest_row = 3, .mean_row = 1};
   CHECK(test::contains(
       reason_of({.n = 256}, [](RowStripsConfig& c) { c.strip_entries = 16; }, short_rows), "stay empty"));
-  FieldMap garbled = family().default_config(*query_of({.n = 256}));
+  FieldMap garbled = family().default_config(*query_of({.n = 256})).to_map();
   garbled["column_path"] = "telepathy";
-  CHECK(family().forbidden(*query_of({.n = 256}), garbled));
+  CHECK(!family().read(garbled));
 }
 
 TEST_CASE("a column-major operand is transposed into the workspace first, where its rows are aligned") {
   const Sddmm problem{.n = 250, .batch = 2, .element = Dtype::f16, .rhs_layout = Layout::column_major};
   const auto query = query_of(problem);
-  const FieldMap config = family().default_config(*query);
+  const ops::Config config = family().default_config(*query);
   const ops::row_strips::DenseOperands dense = ops::row_strips::dense_operands(*query);
   CHECK(!dense.lhs.transposed);
   CHECK(dense.rhs.transposed);
@@ -167,8 +167,8 @@ TEST_CASE(
   const auto long_sums = query_of({.n = 802816}, few);
   const RowStripsConfig config = ops::row_strips::default_config(*long_sums);
   CHECK(config.n_split >= 32);
-  CHECK(family().launches(*long_sums, codegen::to_map(config), {}).size() == 2);
-  CHECK(family().workspace_bytes(*long_sums, codegen::to_map(config)) == std::int64_t{config.n_split} * 81 * 4);
+  CHECK(family().launches(*long_sums, ops::Config::of(config), {}).size() == 2);
+  CHECK(family().workspace_bytes(*long_sums, ops::Config::of(config)) == std::int64_t{config.n_split} * 81 * 4);
   CHECK(ops::row_strips::default_config(*query_of({.n = 256})).n_split == 1);
   CHECK(ops::row_strips::default_config(*query_of({.n = 64}, few)).n_split == 1);
   const TopologyStatistics many{.rows = 1 << 20, .cols = 64, .nonzeros = 1 << 26, .longest_row = 64, .mean_row = 64};

@@ -82,9 +82,9 @@ TEST_CASE("wgmma_sample's default config is admitted wherever the family does no
     const auto query = query_of(problem, statistics);
     if (family().declines(*query)) continue;
     ++served;
-    const FieldMap config = family().default_config(*query);
+    const ops::Config config = family().default_config(*query);
     const auto reason = family().forbidden(*query, config);
-    INFO(to_text(config), ", n = ", problem.n, ", ", query->exact);
+    INFO(to_text(config.to_map()), ", n = ", problem.n, ", ", query->exact);
     CHECK_MESSAGE(!reason, reason.value_or(""));
     CHECK(std::isfinite(family().predict_us(*query, config)));
   }
@@ -152,7 +152,7 @@ TEST_CASE("wgmma_sample's blocks fill the device, and each goes through its shar
     const auto query = query_of(problem, attention, &hopper);
     ops::TopologyPointers topology;
     topology.tile_lists.tile_count = tiles;
-    const std::vector<ops::Launch> launches = family().launches(*query, codegen::to_map(config), topology);
+    const std::vector<ops::Launch> launches = family().launches(*query, ops::Config::of(config), topology);
     alignas(16) unsigned char arguments[ops::max_argument_bytes];
     const SddmmArguments call{};
     const device::LaunchShape shape = launches.at(1).bind(&call, arguments);

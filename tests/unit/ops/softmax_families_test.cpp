@@ -7,6 +7,7 @@
 #include <abi/row_softmax.h>
 #include <abi/split_softmax.h>
 
+#include "config_fields.hpp"
 #include "contains.hpp"
 #include "ops/softmax/problem.hpp"
 
@@ -50,24 +51,24 @@ TEST_CASE("the default config of every softmax family is admitted, leads space a
       for (const auto& query : queries(operation)) {
         if (family->declines(*query)) continue;
         INFO(std::string(family->name()), " ", query->exact, ", mean row ", query->statistics.mean_row);
-        const FieldMap standard = family->default_config(*query);
+        const ops::Config standard = family->default_config(*query);
         CHECK(!family->forbidden(*query, standard));
-        const std::vector<FieldMap> space = family->space(*query);
-        const std::vector<FieldMap> short_list = family->short_list(*query);
+        const std::vector<ops::Config> space = family->space(*query);
+        const std::vector<ops::Config> short_list = family->short_list(*query);
         CHECK(space.front() == standard);
         CHECK(short_list.front() == standard);
-        CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
-        CHECK(std::set<FieldMap>(short_list.begin(), short_list.end()).size() == short_list.size());
+        CHECK(std::set<ops::Config>(space.begin(), space.end()).size() == space.size());
+        CHECK(std::set<ops::Config>(short_list.begin(), short_list.end()).size() == short_list.size());
         CHECK(family->predict_us(*query, standard) > 0);
         CHECK(family->needs(*query, standard).strip_entries ==
-              (family->name() == "split_softmax" ? std::stoi(standard.at("strip_entries")) : 0));
+              (family->name() == "split_softmax" ? std::stoi(test::field(standard, "strip_entries")) : 0));
       }
 }
 
 TEST_CASE("softmax rules refuse by reason what the kernels cannot run") {
   const auto query = ops::make_query(Softmax{.alignment_bytes = 8}, rows_like(1000, 500, 2000), {}, nullptr);
   const auto reason = [&](const char* family, const auto& config) {
-    return ops::find_family("softmax", family)->forbidden(*query, codegen::to_map(config)).value_or("");
+    return ops::find_family("softmax", family)->forbidden(*query, ops::Config::of(config)).value_or("");
   };
   CHECK(test::contains(reason("row_softmax", RowSoftmaxConfig{.threads_per_row = 3}), "power of two"));
   CHECK(test::contains(reason("row_softmax", RowSoftmaxConfig{.threads_per_row = 4, .rows_per_block = 4}),
@@ -91,9 +92,9 @@ TEST_CASE("only a split softmax that reduces needs a workspace and a second laun
   const TopologyStatistics s = rows_like(10, 10000, 12000);
   const SplitSoftmaxConfig config{.strip_entries = 4096};
   const auto writes = ops::make_query(Softmax{.batch = 2, .statistics = RowStatistics::write}, s, {}, nullptr);
-  CHECK(split.launches(*writes, codegen::to_map(config), {}).size() == 2);
-  CHECK(split.workspace_bytes(*writes, codegen::to_map(config)) >= 2 * 30 * 8);
+  CHECK(split.launches(*writes, ops::Config::of(config), {}).size() == 2);
+  CHECK(split.workspace_bytes(*writes, ops::Config::of(config)) >= 2 * 30 * 8);
   const auto reads = ops::make_query(Softmax{.batch = 2, .statistics = RowStatistics::read}, s, {}, nullptr);
-  CHECK(split.launches(*reads, codegen::to_map(config), {}).size() == 1);
-  CHECK(split.workspace_bytes(*reads, codegen::to_map(config)) == 0);
+  CHECK(split.launches(*reads, ops::Config::of(config), {}).size() == 1);
+  CHECK(split.workspace_bytes(*reads, ops::Config::of(config)) == 0);
 }

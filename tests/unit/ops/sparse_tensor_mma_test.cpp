@@ -127,7 +127,7 @@ TEST_CASE("sparse_tensor_mma packs, multiplies and sums") {
       if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_sparse");
       if (k_split > 1) wanted.emplace_back("unpack_sum");
       std::vector<std::string> names;
-      for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {}))
+      for (const ops::Launch& launch : family().launches(query, ops::Config::of(config), {}))
         names.push_back(launch.request().family);
       CHECK(names == wanted);
     }
@@ -141,16 +141,16 @@ TEST_CASE(
   const SparseTensorMmaConfig config{
       .row_warps = 2, .column_warps = 1, .warp_strips = 2, .warp_columns = 32, .k_split = 2};
   const ops::SpmmQuery query = query_of(problem, statistics);
-  const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
+  const std::vector<ops::Launch> launches = family().launches(query, ops::Config::of(config), {});
   REQUIRE(launches.size() == 2);
   const device::LaunchShape shape = shape_of(launches[0], problem);
   CHECK(shape.block.x == 64);
   CHECK(shape.grid.x == 5 * 4);
   CHECK(shape.grid.y == 2 * 3);
   const std::int64_t partial = std::int64_t{3} * 2 * 5 * 64 * 4 * 32 * 4;
-  CHECK(family().workspace_bytes(query, codegen::to_map(config)) == partial);
+  CHECK(family().workspace_bytes(query, ops::Config::of(config)) == partial);
   problem.value_lifetime = ValueLifetime::per_call;
-  CHECK(family().workspace_bytes(query_of(problem, statistics), codegen::to_map(config)) ==
+  CHECK(family().workspace_bytes(query_of(problem, statistics), ops::Config::of(config)) ==
         ops::sparse_set_bytes_bound(statistics) + partial);
 }
 

@@ -171,7 +171,7 @@ TEST_CASE("sparse_tensor_wgmma packs, multiplies and sums, for sm_90a") {
       if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_sparse");
       if (k_split > 1) wanted.emplace_back("unpack_sum");
       std::vector<std::string> names;
-      for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {})) {
+      for (const ops::Launch& launch : family().launches(query, ops::Config::of(config), {})) {
         names.push_back(launch.request().family);
         CHECK(launch.request().features == (names.back() == "sparse_tensor_wgmma" ? "a" : ""));
       }
@@ -192,7 +192,7 @@ TEST_CASE(
   for (const bool cluster : {false, true}) {
     CAPTURE(cluster);
     config.cluster_sums = cluster;
-    const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
+    const std::vector<ops::Launch> launches = family().launches(query, ops::Config::of(config), {});
     REQUIRE(launches.size() == (cluster ? 1 : 2));
     CHECK(shape_of(launches.front(), problem).cluster == (cluster ? 2 : 1));
     const bool adds_bias = contains(launches.front().request().expression, "Bias::per_row");

@@ -159,7 +159,7 @@ TEST_CASE(
   for (const ValueLifetime lifetime : {ValueLifetime::per_call, ValueLifetime::persistent}) {
     problem.value_lifetime = lifetime;
     const ops::SpmmQuery query = query_of(problem, layer, &device);
-    const FieldMap config = family().default_config(query);
+    const ops::Config config = family().default_config(query);
     const bool packs = lifetime == ValueLifetime::per_call;
     CHECK(family().launches(query, config, {}).size() == (packs ? 2 : 1));
     CHECK((family().workspace_bytes(query, config) > 0) == packs);

@@ -52,7 +52,7 @@ TEST_CASE("staged_rows: every problem with sorted rows is taken, and its default
     ops::SpmmQuery query =
         query_of(problem, {.rows = rows, .cols = cols, .nonzeros = rows * 30, .longest_row = random.below(5000)});
     if (random.below(4) == 0) query.n.least = 1;
-    INFO(to_text(family().default_config(query)), ", n = ", problem.n);
+    INFO(to_text(family().default_config(query).to_map()), ", n = ", problem.n);
     CHECK(family().declines(query).value_or("") == "");
     CHECK(family().forbidden(query, family().default_config(query)).value_or("") == "");
   }
@@ -81,12 +81,12 @@ TEST_CASE("staged_rows: k that is cut is added by another launch, with workspace
   const ops::SpmmQuery query = query_of(problem, layer);
   StagedRowsConfig config = ops::staged_rows::default_config(query);
   config.k_split = 1;
-  CHECK(family().launches(query, codegen::to_map(config), {}).size() == 2);
+  CHECK(family().launches(query, ops::Config::of(config), {}).size() == 2);
   constexpr std::int64_t prepared = std::int64_t{2048} * 32 * 4 * 2;
-  CHECK(family().workspace_bytes(query, codegen::to_map(config)) == prepared);
+  CHECK(family().workspace_bytes(query, ops::Config::of(config)) == prepared);
   config.k_split = 4;
-  CHECK(family().workspace_bytes(query, codegen::to_map(config)) == prepared + std::int64_t{2} * 4 * 8192 * 32 * 4);
-  const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
+  CHECK(family().workspace_bytes(query, ops::Config::of(config)) == prepared + std::int64_t{2} * 4 * 8192 * 32 * 4);
+  const std::vector<ops::Launch> launches = family().launches(query, ops::Config::of(config), {});
   REQUIRE(launches.size() == 3);
   CHECK(test::contains(launches[1].request().expression, "staged_rows<"));
   CHECK(test::contains(launches[2].request().expression, "staged_rows_sum<"));
@@ -107,7 +107,7 @@ TEST_CASE("staged_rows: a launch fills its arguments, and its grid covers all ti
     config.k_split = 3;
     const std::int32_t starts[1] = {}, order[1] = {};
     const std::vector<ops::Launch> launches =
-        family().launches(query, codegen::to_map(config), {.row_order = order, .panel_starts = starts});
+        family().launches(query, ops::Config::of(config), {.row_order = order, .panel_starts = starts});
     const SpmmArguments call{.n = 200};
     StagedRowsArgs args{};
     const device::LaunchShape shape = launches.front().bind(&call, &args);
@@ -177,9 +177,9 @@ TEST_CASE(
     "raced in several ways") {
   for (const Dtype type : {Dtype::f32, Dtype::f16}) {
     const ops::SpmmQuery query = query_of({.n = 256, .element = type}, layer);
-    for (const std::vector<FieldMap>& list : {family().space(query), family().short_list(query)}) {
+    for (const std::vector<ops::Config>& list : {family().space(query), family().short_list(query)}) {
       CHECK(list.front() == family().default_config(query));
-      CHECK(std::set<FieldMap>(list.begin(), list.end()).size() == list.size());
+      CHECK(std::set<ops::Config>(list.begin(), list.end()).size() == list.size());
     }
     CHECK((family().short_list(query).size() >= 6 && family().short_list(query).size() <= 21));
   }

@@ -245,7 +245,7 @@ TEST_CASE("unpack_mma packs, prepares, multiplies and sums") {
         if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_strips");
         if (k_split > 1) wanted.emplace_back("unpack_sum");
         std::vector<std::string> names;
-        for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {}))
+        for (const ops::Launch& launch : family().launches(query, ops::Config::of(config), {}))
           names.push_back(launch.request().family);
         CHECK(names == wanted);
       }
@@ -257,7 +257,7 @@ TEST_CASE(
   const ops::SpmmQuery query = query_of(problem, statistics_of(300, 600, 0.1));
   const UnpackMmaConfig config{
       .mode = PackedMode::f16x3, .row_warps = 2, .warp_columns = 32, .k_split = 2, .prepare_dense = true};
-  const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
+  const std::vector<ops::Launch> launches = family().launches(query, ops::Config::of(config), {});
   REQUIRE(launches.size() == 3);
   const device::LaunchShape shape = shape_of(launches[1], problem);
   CHECK(shape.block.x == 64);
@@ -266,7 +266,7 @@ TEST_CASE(
   const std::int64_t partial = std::int64_t{3} * 2 * 5 * 64 * 4 * 32 * 4;
   const std::int64_t tiles = std::int64_t{3} * 2 * 10 * 16384;
   const std::int64_t scales = std::int64_t{3} * 10 * 128 * 4;
-  CHECK(family().workspace_bytes(query, codegen::to_map(config)) == tiles + scales + partial);
+  CHECK(family().workspace_bytes(query, ops::Config::of(config)) == tiles + scales + partial);
 }
 
 TEST_CASE(

@@ -76,11 +76,11 @@ TEST_CASE("unpack_wgmma's default config is admitted for every problem, and its 
 TEST_CASE("unpack_wgmma's space begins with the default and repeats nothing") {
   for (const Spmm& problem : {Spmm{.n = 256}, Spmm{.n = 40, .element = Dtype::f16}}) {
     const ops::SpmmQuery query = query_of(problem, layer);
-    const std::vector<FieldMap> space = family().space(query);
+    const std::vector<ops::Config> space = family().space(query);
     CHECK(space.front() == family().default_config(query));
-    CHECK(std::set<FieldMap>(space.begin(), space.end()).size() == space.size());
+    CHECK(std::set<ops::Config>(space.begin(), space.end()).size() == space.size());
     const auto admitted = std::count_if(space.begin(), space.end(),
-                                        [&](const FieldMap& config) { return !family().forbidden(query, config); });
+                                        [&](const ops::Config& config) { return !family().forbidden(query, config); });
     CHECK(admitted > 200);
     CHECK(admitted < 12000);
   }
@@ -144,9 +144,9 @@ TEST_CASE("unpack_wgmma takes fours for f32 of few nonzeros, and where it does r
   const ops::SpmmQuery query =
       query_of({.n = 4096, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, 0.1));
   UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
-  CHECK(family().packed_format(query, codegen::to_map(config)) == "strip16x64/four/f16x3/marked");
-  CHECK(family().needs(query, codegen::to_map(config)).packed_fours);
-  CHECK_FALSE(family().needs(query, codegen::to_map(config)).packed_strips);
+  CHECK(family().packed_format(query, ops::Config::of(config)) == "strip16x64/four/f16x3/marked");
+  CHECK(family().needs(query, ops::Config::of(config)).packed_fours);
+  CHECK_FALSE(family().needs(query, ops::Config::of(config)).packed_strips);
   config.strip_pairs = 260;
   CHECK(contains(*ops::unpack_wgmma::forbidden(query, config), "256"));
   config.strip_pairs = 256;
@@ -313,7 +313,7 @@ TEST_CASE("unpack_wgmma prepares B, multiplies and sums") {
       config.k_split = k_split;
       config.cluster_sums = false;
       std::vector<std::string> names;
-      for (const ops::Launch& launch : family().launches(query, codegen::to_map(config), {})) {
+      for (const ops::Launch& launch : family().launches(query, ops::Config::of(config), {})) {
         names.push_back(launch.request().family);
         CHECK(launch.request().features == (names.back() == "unpack_wgmma" ? "a" : ""));
       }
@@ -330,7 +330,7 @@ TEST_CASE("unpack_wgmma prepares B, multiplies and sums") {
     config.k_split = 1;
     config.cluster_sums = false;
     config.prepare_dense = false;
-    const std::vector<ops::Launch> alone = family().launches(query, codegen::to_map(config), {});
+    const std::vector<ops::Launch> alone = family().launches(query, ops::Config::of(config), {});
     REQUIRE(alone.size() == 1);
     config.prepare_dense = true;
     const std::int64_t prepared = ops::unpack_wgmma::workspace_layout(query, config).bytes;
@@ -350,7 +350,7 @@ TEST_CASE(
     CAPTURE(cluster);
     config.cluster_sums = cluster;
     CHECK(ops::unpack_wgmma::traits(query, config).bias == (cluster ? Bias::per_row : Bias::none));
-    const std::vector<ops::Launch> launches = family().launches(query, codegen::to_map(config), {});
+    const std::vector<ops::Launch> launches = family().launches(query, ops::Config::of(config), {});
     CHECK((launches.back().request().family == "unpack_sum") == !cluster);
     const ops::Launch& product = cluster ? launches.back() : launches[launches.size() - 2];
     REQUIRE(product.request().family == "unpack_wgmma");

@@ -89,7 +89,7 @@ TEST_CASE("every operation has a family for sizes past 32 bits, whose kernel cou
     int serving = 0;
     for (const auto& family : ops::families(c.query->operation)) {
       if (!is_simt(family->name()) || family->declines(*c.query)) continue;
-      const FieldMap config = family->default_config(*c.query);
+      const ops::Config config = family->default_config(*c.query);
       if (family->forbidden(*c.query, config)) continue;
       ++serving;
       bool is_wide = false;

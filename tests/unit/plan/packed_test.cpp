@@ -79,7 +79,7 @@ class WinnersByN : public test::ScriptedTuning {
 plan::WinnerMatch winner(const ops::Family& family, const ops::Query& query) {
   plan::WinnerMatch match;
   match.winner.family = family.name();
-  match.winner.config = family.default_config(query);
+  match.winner.config = family.default_config(query).to_map();
   match.provenance = Provenance::tuned_here;
   return match;
 }

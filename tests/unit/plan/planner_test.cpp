@@ -226,7 +226,7 @@ TEST_CASE(
     for (const tune::Candidate& candidate : plan::all_candidates(query, Options().max_workspace_bytes)) {
       if (candidate.family != "row_tile") continue;
       const double times = ops::find_family("spmm", "row_tile")->predict_us(query, candidate.config) / best->us;
-      if (times > least && times < most) return candidate.config;
+      if (times > least && times < most) return candidate.config.to_map();
     }
     FAIL("no config takes ", least, " to ", most, " times the best");
     return FieldMap();
@@ -311,7 +311,7 @@ TEST_CASE("a plan for several n decides each and executes the one that serves") 
   CHECK(plan.state()->choices.size() == 4);
   CHECK(plan.state()->choice_for(8).query->n == ops::SizeRange{4, 8, 4});
   CHECK(plan.state()->choice_for(9).query->n == ops::SizeRange{9, 64});
-  CHECK(plan.config() == plan.state()->choice_for(64).decision->config);
+  CHECK(plan.config() == plan.state()->choice_for(64).decision->config.to_map());
   CHECK(plan.config().at("dense_vector") == "4");
   const int launches = planning.fixture.device->launches;
   plan.execute(nullptr,

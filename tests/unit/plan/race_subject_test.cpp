@@ -148,7 +148,9 @@ TEST_CASE("code that spills is not worth measuring, unless it is the default or 
       .family = "bias_activation",
       .config = ops::find_family("bias_activation", "bias_activation")->default_config(query)};
   tune::Candidate other = standard;
-  other.config["block_threads"] = standard.config.at("block_threads") == "64" ? "128" : "64";
+  auto config = standard.config.as<BiasActivationConfig>();
+  config.block_threads = config.block_threads == 64 ? 128 : 64;
+  other.config = ops::Config::of(config);
   CHECK(racing.subject->compile(other).screened == "spills 8 bytes of registers");
   for (const auto& [is_default, in_use] : {std::pair{true, false}, std::pair{false, true}}) {
     other.is_default = is_default;

@@ -37,7 +37,7 @@ void check_rebuilt(const Planning& planning, const std::shared_ptr<ops::Query>& 
   CHECK(task.query->statistics.nonzeros == query->statistics.nonzeros);
   for (const auto& family : ops::families(operation)) {
     if (family->declines(*query)) continue;
-    const FieldMap config = family->default_config(*query);
+    const ops::Config config = family->default_config(*query);
     CHECK(family->default_config(*task.query) == config);
     CHECK(family->launches(*task.query, config, {}).front().request().expression ==
           family->launches(*query, config, {}).front().request().expression);

@@ -1,5 +1,6 @@
 // Which code may run in an application's process.
 #include "plan/vetting.hpp"
+#include "abi/row_tile.h"
 
 #include <cmath>
 
@@ -24,7 +25,7 @@ struct Vetted {
   std::optional<tune::Earlier> earlier() { return plan::Vetting(*session, task, 0, 1).earlier(candidate, compiled); }
   plan::TrialRecord trial(const std::string& status, const std::string& reason) const {
     return {.family = candidate.family,
-            .config = candidate.config,
+            .config = candidate.config.to_map(),
             .code_digest = digest,
             .status = status,
             .reason = reason,
@@ -35,7 +36,7 @@ struct Vetted {
   Fixture fixture;
   std::shared_ptr<plan::Session> session;
   plan::Task task;
-  tune::Candidate candidate{.family = "row_tile", .config = {{"tile_rows", "4"}}};
+  tune::Candidate candidate{.family = "row_tile", .config = ops::Config::of(RowTileConfig{.tile_rows = 4})};
   tune::Compiled compiled{.code_digest = digest};
 };
 

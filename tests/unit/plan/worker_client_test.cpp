@@ -1,6 +1,7 @@
 // What becomes of candidates whose worker ends, is ended or stopped by others, or says what makes no sense. The worker
 // is this test executable, started by a script that names its role.
 #include "plan/worker_client.hpp"
+#include "abi/bias_activation.h"
 
 #include <signal.h>  // NOLINT: kill
 #include <sys/resource.h>
@@ -119,7 +120,7 @@ class Played {
   test::Fixture fixture;
   std::shared_ptr<plan::Session> session;
   plan::Task task;
-  tune::Candidate candidate{.family = "bias_activation", .config = {{"threads", "128"}}};
+  tune::Candidate candidate{.family = "bias_activation", .config = ops::Config::of(BiasActivationConfig{})};
   std::unique_ptr<plan::WorkerClient> client;
 };
 

@@ -61,7 +61,7 @@ class Served {
     const tune::Candidate candidate = plan::short_list(*query_, session_->max_workspace_bytes()).front();
     return ask({.fields = {{"verb", "candidate"},
                            {"family", candidate.family},
-                           {"config", to_text(candidate.config)},
+                           {"config", to_text(candidate.config.to_map())},
                            {"must_run", "1"}},
                 .bytes = {}});
   }

@@ -7,8 +7,8 @@
 #include <random>
 
 using namespace vostok;
-using tune::Candidate;
 using tune::Result;
+using tune::StoredCandidate;
 
 namespace {
 
@@ -22,15 +22,17 @@ Result measured(std::size_t candidate, double median_us, double spread_us = 0, i
   return result;
 }
 
-Candidate candidate(const std::string& family, const std::string& tile, bool is_default = false) {
+StoredCandidate candidate(const std::string& family, const std::string& tile, bool is_default = false) {
   return {.family = family, .config = {{"tile", tile}}, .is_default = is_default};
 }
 
 /// In the fixed order: candidates 3, 1, 0, 2.
-const std::vector<Candidate> list = {candidate("b", "1"), candidate("a", "2"), candidate("b", "2"),
-                                     candidate("c", "9", true)};
+const std::vector<StoredCandidate> list = {candidate("b", "1"), candidate("a", "2"), candidate("b", "2"),
+                                           candidate("c", "9", true)};
 
-std::optional<std::size_t> chosen(const std::vector<Result>& results) { return tune::choose(list, results); }
+std::optional<std::size_t> chosen(const std::vector<Result>& results) {
+  return tune::choose(results, [](std::size_t index) { return list[index]; });
+}
 
 }  // namespace
 

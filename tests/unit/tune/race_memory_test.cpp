@@ -8,6 +8,7 @@
 
 #include "tune/tuner.hpp"
 #include "unit/fakes/fake_device.hpp"
+#include "unit/fakes/numbered_config.hpp"
 
 using namespace vostok;
 using tune::Candidate;
@@ -16,7 +17,7 @@ using tune::Result;
 
 namespace {
 
-int id_of(const Candidate& candidate) { return std::stoi(candidate.config.at("id")); }
+int id_of(const Candidate& candidate) { return test::number_of(candidate.config); }
 
 class Numbered : public tune::Subject {
  public:
@@ -52,7 +53,7 @@ struct Racing {
 
   explicit Racing(int count) {
     for (int id = 0; id < count; ++id)
-      list.push_back({.family = "fake", .config = {{"id", std::to_string(id)}}, .is_default = id == 0});
+      list.push_back({.family = "fake", .config = test::numbered(id), .is_default = id == 0});
     device.cost_us = [this](int id) {
       ++launched[id];
       return 10.0 + id;

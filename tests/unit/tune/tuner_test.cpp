@@ -1,4 +1,5 @@
 #include "tune/tuner.hpp"
+#include "unit/fakes/numbered_config.hpp"
 
 #include <doctest/doctest.h>
 
@@ -23,9 +24,9 @@ class FakeSubject : public tune::Subject {
   std::set<int> refused, spilling, wrong;
 
   tune::Compiled compile(const Candidate& candidate) override {
-    const int id = std::stoi(candidate.config.at("id"));
+    const int id = test::number_of(candidate.config);
     if (refused.count(id) > 0) fail(ErrorCode::compile_failed, "cannot compile candidate {}", id);
-    return {.code_digest = candidate.config.at("id"),
+    return {.code_digest = std::to_string(id),
             .screened = spilling.count(id) > 0 ? "spills" : "",
             .enqueue = [this, id](Stream) { device_.note(id); }};
   }
@@ -44,7 +45,7 @@ std::vector<Candidate> candidates(int count, int default_id) {
   std::vector<Candidate> list;
   list.reserve(static_cast<std::size_t>(count));
   for (int id = 0; id < count; ++id)
-    list.push_back({.family = "fake", .config = {{"id", std::to_string(id)}}, .is_default = id == default_id});
+    list.push_back({.family = "fake", .config = test::numbered(id), .is_default = id == default_id});
   return list;
 }
 
