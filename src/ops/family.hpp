@@ -1,7 +1,8 @@
 // The interface of a kernel family to the planner and the tuner, the same for all operations. Each operation derives
-// its Query from the one here and its families from FamilyOf; ops/families.cpp lists them all.
+// its Query from the one here and makes its families by family_of; ops/families.cpp lists them all.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -145,59 +146,83 @@ class Family {
   virtual double predict_us(const Query& query, const Config& config) const = 0;
 };
 
-/// A family whose query and config have types of their own.
-template <class QueryType, class OwnConfig>
-class FamilyOf : public Family {
+/// What a kernel family is made of: static members over its own Query and Config. What each says is told at Family. It
+/// may have `packed_format(query, config)`, and `runs_on(architecture)` together with `why_not_there`, the reason to
+/// decline elsewhere.
+template <class F>
+concept KernelFamily =
+    requires(const typename F::Query& query, const typename F::Config& config, const TopologyPointers& topology) {
+      { F::name } -> std::convertible_to<std::string_view>;
+      { F::declines(query) } -> std::same_as<std::optional<std::string>>;
+      { F::default_config(query) } -> std::same_as<typename F::Config>;
+      { F::space(query) } -> std::same_as<std::vector<typename F::Config>>;
+      { F::short_list(query) } -> std::same_as<std::vector<typename F::Config>>;
+      { F::forbidden(query, config) } -> std::same_as<std::optional<std::string>>;
+      { F::needs(query, config) } -> std::same_as<TopologyNeeds>;
+      { F::workspace_bytes(query, config) } -> std::same_as<std::int64_t>;
+      { F::launches(query, config, topology) } -> std::same_as<std::vector<Launch>>;
+      { F::predict_us(query, config) } -> std::same_as<double>;
+    };
+
+/// Gives queries and configs their own types, once for all families.
+template <KernelFamily F>
+class FamilyOf final : public Family {
+  using Own = typename F::Config;
+
  public:
-  std::optional<Config> read(const FieldMap& fields) const final {
-    const auto config = codegen::from_map<OwnConfig>(fields);
+  std::string_view name() const override { return F::name; }
+  bool runs_on(std::string_view architecture) const override {
+    if constexpr (requires { F::runs_on(architecture); }) return F::runs_on(architecture);
+    else return true;
+  }
+  std::optional<Config> read(const FieldMap& fields) const override {
+    const auto config = codegen::from_map<Own>(fields);
     return config ? std::optional(Config::of(*config)) : std::nullopt;
   }
-  std::optional<std::string> declines(const Query& query) const final { return declines(typed(query)); }
-  Config default_config(const Query& query) const final { return Config::of(default_config(typed(query))); }
-  std::vector<Config> space(const Query& query) const final { return to_configs(space(typed(query))); }
-  std::vector<Config> short_list(const Query& query) const final { return to_configs(short_list(typed(query))); }
-  std::optional<std::string> forbidden(const Query& query, const Config& config) const final {
-    return forbidden(typed(query), config.as<OwnConfig>());
+  std::optional<std::string> declines(const Query& query) const override {
+    if constexpr (requires { F::why_not_there; })
+      if (query.device != nullptr && !F::runs_on(query.device->architecture())) return F::why_not_there;
+    return F::declines(typed(query));
   }
-  TopologyNeeds needs(const Query& query, const Config& config) const final {
-    return needs(typed(query), config.as<OwnConfig>());
+  Config default_config(const Query& query) const override { return Config::of(F::default_config(typed(query))); }
+  std::vector<Config> space(const Query& query) const override { return to_configs(F::space(typed(query))); }
+  std::vector<Config> short_list(const Query& query) const override { return to_configs(F::short_list(typed(query))); }
+  std::optional<std::string> forbidden(const Query& query, const Config& config) const override {
+    return F::forbidden(typed(query), config.as<Own>());
   }
-  std::string packed_format(const Query& query, const Config& config) const final {
-    return packed_format(typed(query), config.as<OwnConfig>());
+  TopologyNeeds needs(const Query& query, const Config& config) const override {
+    return F::needs(typed(query), config.as<Own>());
   }
-  std::int64_t workspace_bytes(const Query& query, const Config& config) const final {
-    return workspace_bytes(typed(query), config.as<OwnConfig>());
+  std::string packed_format(const Query& query, const Config& config) const override {
+    if constexpr (requires { F::packed_format(typed(query), config.as<Own>()); })
+      return F::packed_format(typed(query), config.as<Own>());
+    else return {};
   }
-  std::vector<Launch> launches(const Query& query, const Config& config, const TopologyPointers& topology) const final {
-    return launches(typed(query), config.as<OwnConfig>(), topology);
+  std::int64_t workspace_bytes(const Query& query, const Config& config) const override {
+    return F::workspace_bytes(typed(query), config.as<Own>());
   }
-  double predict_us(const Query& query, const Config& config) const final {
-    return predict_us(typed(query), config.as<OwnConfig>());
+  std::vector<Launch> launches(const Query& query, const Config& config,
+                               const TopologyPointers& topology) const override {
+    return F::launches(typed(query), config.as<Own>(), topology);
   }
-
- protected:
-  virtual std::optional<std::string> declines(const QueryType& query) const = 0;
-  virtual OwnConfig default_config(const QueryType& query) const = 0;
-  virtual std::vector<OwnConfig> space(const QueryType& query) const = 0;
-  virtual std::vector<OwnConfig> short_list(const QueryType& query) const = 0;
-  virtual std::optional<std::string> forbidden(const QueryType& query, const OwnConfig& config) const = 0;
-  virtual TopologyNeeds needs(const QueryType& query, const OwnConfig& config) const = 0;
-  virtual std::string packed_format(const QueryType&, const OwnConfig&) const { return {}; }
-  virtual std::int64_t workspace_bytes(const QueryType& query, const OwnConfig& config) const = 0;
-  virtual std::vector<Launch> launches(const QueryType& query, const OwnConfig& config,
-                                       const TopologyPointers& topology) const = 0;
-  virtual double predict_us(const QueryType& query, const OwnConfig& config) const = 0;
+  double predict_us(const Query& query, const Config& config) const override {
+    return F::predict_us(typed(query), config.as<Own>());
+  }
 
  private:
-  static const QueryType& typed(const Query& query) { return static_cast<const QueryType&>(query); }
-  static std::vector<Config> to_configs(const std::vector<OwnConfig>& own) {
+  static const typename F::Query& typed(const Query& query) { return static_cast<const typename F::Query&>(query); }
+  static std::vector<Config> to_configs(const std::vector<Own>& own) {
     std::vector<Config> configs;
     configs.reserve(own.size());
-    for (const OwnConfig& config : own) configs.push_back(Config::of(config));
+    for (const Own& config : own) configs.push_back(Config::of(config));
     return configs;
   }
 };
+
+template <KernelFamily F>
+std::unique_ptr<Family> family_of() {
+  return std::make_unique<FamilyOf<F>>();
+}
 
 /// Every family of an operation ("spmm"), in a fixed order; none for an unknown operation.
 const std::vector<std::unique_ptr<Family>>& families(std::string_view operation);

@@ -39,17 +39,12 @@ BiasActivationTraits traits_of(const BiasActivation& problem) {
           .bias_element = problem.bias_element.value_or(Dtype::f32)};
 }
 
-class BiasActivationFamily final
-    : public stream::StreamFamily<BiasActivationQuery, BiasActivationTraits, BiasActivationConfig> {
- public:
-  std::string_view name() const override { return "bias_activation"; }
+struct BiasActivationFamily
+    : stream::StreamFamily<BiasActivationQuery, BiasActivationTraits, BiasActivationConfig, traits_of, element_count> {
+  static constexpr std::string_view name = "bias_activation";
 
- protected:
-  BiasActivationTraits traits(const BiasActivationQuery& query) const override { return traits_of(query.problem); }
-  std::int64_t elements(const BiasActivationQuery& query) const override { return element_count(query.problem); }
-
-  std::vector<Launch> launches(const BiasActivationQuery& query, const BiasActivationConfig& config,
-                               const TopologyPointers&) const override {
+  static std::vector<Launch> launches(const BiasActivationQuery& query, const BiasActivationConfig& config,
+                                      const TopologyPointers&) {
     BiasActivationArgs fixed{};
     fixed.elements = element_count(query.problem);
     fixed.rows = query.problem.rows;
@@ -63,7 +58,7 @@ class BiasActivationFamily final
         BindBiasActivation{.fixed = fixed, .blocks = stream::blocks(config, fixed.elements)})};
   }
 
-  double predict_us(const BiasActivationQuery& query, const BiasActivationConfig& config) const override {
+  static double predict_us(const BiasActivationQuery& query, const BiasActivationConfig& config) {
     const auto count = static_cast<double>(element_count(query.problem));
     const double threads = count / config.vector / config.vectors_per_thread;
     return stream::predict_us(query, 2 * count * size_of(query.problem.element), threads);
@@ -72,6 +67,6 @@ class BiasActivationFamily final
 
 }  // namespace
 
-std::unique_ptr<Family> make_bias_activation() { return std::make_unique<BiasActivationFamily>(); }
+std::unique_ptr<Family> make_bias_activation() { return family_of<BiasActivationFamily>(); }
 
 }  // namespace vostok::ops

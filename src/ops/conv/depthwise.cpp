@@ -83,16 +83,16 @@ int vector_for(const DepthwiseTraits& traits, int tile_width) {
   return std::min(traits.widest_load, tile_width * traits.stride);
 }
 
-class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
- public:
-  std::string_view name() const override { return "depthwise_direct"; }
+struct DepthwiseDirect {
+  using Query = DepthwiseQuery;
+  using Config = DepthwiseConfig;
+  static constexpr std::string_view name = "depthwise_direct";
 
- protected:
-  std::optional<std::string> declines(const DepthwiseQuery&) const override { return std::nullopt; }
+  static std::optional<std::string> declines(const DepthwiseQuery&) { return std::nullopt; }
 
   /// Tiles as wide as a vector of outputs and up to four rows high; smaller if registers, or tiles to fill the device,
   /// are too few.
-  DepthwiseConfig default_config(const DepthwiseQuery& query) const override {
+  static DepthwiseConfig default_config(const DepthwiseQuery& query) {
     const DepthwiseConvolution& problem = query.problem;
     const DepthwiseTraits traits = traits_of(problem);
     DepthwiseConfig config{
@@ -109,7 +109,7 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
     return config;
   }
 
-  std::vector<DepthwiseConfig> space(const DepthwiseQuery& query) const override {
+  static std::vector<DepthwiseConfig> space(const DepthwiseQuery& query) {
     const DepthwiseTraits traits = traits_of(query.problem);
     std::vector<DepthwiseConfig> list = {default_config(query)};
     for (const int tile_width : {1, 2, 4, 8})
@@ -124,7 +124,7 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
   }
 
   /// The widest vectors, blocks of 128 threads.
-  std::vector<DepthwiseConfig> short_list(const DepthwiseQuery& query) const override {
+  static std::vector<DepthwiseConfig> short_list(const DepthwiseQuery& query) {
     const DepthwiseTraits traits = traits_of(query.problem);
     std::vector<DepthwiseConfig> list = {default_config(query)};
     for (const int tile_width : {2, 4, 8})
@@ -138,15 +138,15 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
     return list;
   }
 
-  std::optional<std::string> forbidden(const DepthwiseQuery& query, const DepthwiseConfig& config) const override {
+  static std::optional<std::string> forbidden(const DepthwiseQuery& query, const DepthwiseConfig& config) {
     return to_reason(reason_against(DepthwiseCase{query.problem, traits_of(query.problem), config}, depthwise_rules));
   }
 
-  TopologyNeeds needs(const DepthwiseQuery&, const DepthwiseConfig&) const override { return {}; }
-  std::int64_t workspace_bytes(const DepthwiseQuery&, const DepthwiseConfig&) const override { return 0; }
+  static TopologyNeeds needs(const DepthwiseQuery&, const DepthwiseConfig&) { return {}; }
+  static std::int64_t workspace_bytes(const DepthwiseQuery&, const DepthwiseConfig&) { return 0; }
 
-  std::vector<Launch> launches(const DepthwiseQuery& query, const DepthwiseConfig& config,
-                               const TopologyPointers&) const override {
+  static std::vector<Launch> launches(const DepthwiseQuery& query, const DepthwiseConfig& config,
+                                      const TopologyPointers&) {
     const DepthwiseConvolution& problem = query.problem;
     DepthwiseArgs fixed{};
     fixed.planes = plane_count(problem);
@@ -166,7 +166,7 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
         BindDepthwise{.fixed = fixed, .blocks = ceil_div(tile_count(problem, config), config.block_threads)})};
   }
 
-  double predict_us(const DepthwiseQuery& query, const DepthwiseConfig& config) const override {
+  static double predict_us(const DepthwiseQuery& query, const DepthwiseConfig& config) {
     const DepthwiseConvolution& problem = query.problem;
     const DepthwiseTraits traits = traits_of(problem);
     const auto threads = static_cast<double>(tile_count(problem, config));
@@ -182,6 +182,6 @@ class DepthwiseDirect final : public FamilyOf<DepthwiseQuery, DepthwiseConfig> {
 
 }  // namespace
 
-std::unique_ptr<Family> make_depthwise_direct() { return std::make_unique<DepthwiseDirect>(); }
+std::unique_ptr<Family> make_depthwise_direct() { return family_of<DepthwiseDirect>(); }
 
 }  // namespace vostok::ops

@@ -39,16 +39,10 @@ Im2colTraits traits_of(const Im2col& problem) {
           .wide_indices = stream::needs_wide_indices(element_count(problem))};
 }
 
-class Im2colGather final : public stream::StreamFamily<Im2colQuery, Im2colTraits, Im2colConfig> {
- public:
-  std::string_view name() const override { return "im2col_gather"; }
+struct Im2colGather : stream::StreamFamily<Im2colQuery, Im2colTraits, Im2colConfig, traits_of, element_count> {
+  static constexpr std::string_view name = "im2col_gather";
 
- protected:
-  Im2colTraits traits(const Im2colQuery& query) const override { return traits_of(query.problem); }
-  std::int64_t elements(const Im2colQuery& query) const override { return element_count(query.problem); }
-
-  std::vector<Launch> launches(const Im2colQuery& query, const Im2colConfig& config,
-                               const TopologyPointers&) const override {
+  static std::vector<Launch> launches(const Im2colQuery& query, const Im2colConfig& config, const TopologyPointers&) {
     const Im2col& problem = query.problem;
     const Im2colArgs fixed{.input = nullptr,
                            .output = nullptr,
@@ -68,7 +62,7 @@ class Im2colGather final : public stream::StreamFamily<Im2colQuery, Im2colTraits
         BindIm2col{.fixed = fixed, .blocks = stream::blocks(config, fixed.elements)})};
   }
 
-  double predict_us(const Im2colQuery& query, const Im2colConfig& config) const override {
+  static double predict_us(const Im2colQuery& query, const Im2colConfig& config) {
     const auto count = static_cast<double>(element_count(query.problem));
     const double threads = count / config.vector / config.vectors_per_thread;
     return stream::predict_us(query, count * size_of(query.problem.element), threads);
@@ -77,6 +71,6 @@ class Im2colGather final : public stream::StreamFamily<Im2colQuery, Im2colTraits
 
 }  // namespace
 
-std::unique_ptr<Family> make_im2col_gather() { return std::make_unique<Im2colGather>(); }
+std::unique_ptr<Family> make_im2col_gather() { return family_of<Im2colGather>(); }
 
 }  // namespace vostok::ops

@@ -86,32 +86,33 @@ inline double predict_us(const Query& query, double bytes, double threads) {
   return launch_us + wave_us * std::sqrt(waves) + bytes / (machine.memory_bytes_per_us * std::max(filled, 0.05));
 }
 
-/// A family that moves every element once: its Config is {vector, vectors_per_thread, block_threads}.
-template <class QueryType, class Traits, class Config>
-class StreamFamily : public FamilyOf<QueryType, Config> {
- protected:
-  virtual Traits traits(const QueryType& query) const = 0;
-  virtual std::int64_t elements(const QueryType& query) const = 0;
+/// The parts of a family that moves every element once: its Config is {vector, vectors_per_thread, block_threads}.
+/// `traits_of` and `element_count` are functions of the problem.
+template <class QueryType, class Traits, class ConfigType, Traits (*traits_of)(const decltype(QueryType::problem)&),
+          std::int64_t (*element_count)(const decltype(QueryType::problem)&)>
+struct StreamFamily {
+  using Query = QueryType;
+  using Config = ConfigType;
 
-  std::optional<std::string> declines(const QueryType&) const final { return std::nullopt; }
-  Config default_config(const QueryType& query) const final {
-    return stream::default_config<Config>(widest(query), elements(query));
+  static std::optional<std::string> declines(const Query&) { return std::nullopt; }
+  static Config default_config(const Query& query) {
+    return stream::default_config<Config>(widest(query), element_count(query.problem));
   }
-  std::vector<Config> space(const QueryType& query) const final {
-    return stream::space<Config>(widest(query), elements(query));
+  static std::vector<Config> space(const Query& query) {
+    return stream::space<Config>(widest(query), element_count(query.problem));
   }
-  std::vector<Config> short_list(const QueryType& query) const final {
-    return stream::short_list<Config>(widest(query), elements(query));
+  static std::vector<Config> short_list(const Query& query) {
+    return stream::short_list<Config>(widest(query), element_count(query.problem));
   }
-  std::optional<std::string> forbidden(const QueryType& query, const Config& config) const final {
-    const std::int64_t count = elements(query);
-    return to_reason(reason_against(StreamCase<Traits, Config>{count, traits(query), config}, rules<Traits, Config>));
+  static std::optional<std::string> forbidden(const Query& query, const Config& config) {
+    const StreamCase<Traits, Config> asked{element_count(query.problem), traits_of(query.problem), config};
+    return to_reason(reason_against(asked, rules<Traits, Config>));
   }
-  TopologyNeeds needs(const QueryType&, const Config&) const final { return {}; }
-  std::int64_t workspace_bytes(const QueryType&, const Config&) const final { return 0; }
+  static TopologyNeeds needs(const Query&, const Config&) { return {}; }
+  static std::int64_t workspace_bytes(const Query&, const Config&) { return 0; }
 
  private:
-  int widest(const QueryType& query) const { return traits(query).widest_vector; }
+  static int widest(const Query& query) { return traits_of(query.problem).widest_vector; }
 };
 
 }  // namespace vostok::ops::stream

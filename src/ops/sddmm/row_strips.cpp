@@ -161,12 +161,12 @@ RowStripsTraits sums_alone(RowStripsTraits traits) {
   return traits;
 }
 
-class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
- public:
-  std::string_view name() const override { return "row_strips"; }
+struct RowStrips {
+  using Query = SddmmQuery;
+  using Config = RowStripsConfig;
+  static constexpr std::string_view name = "row_strips";
 
- protected:
-  std::optional<std::string> declines(const SddmmQuery& query) const override {
+  static std::optional<std::string> declines(const SddmmQuery& query) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (query.statistics.rows > most || query.statistics.nonzeros > most)
       return "row numbers and positions of nonzeros have 32 bits";
@@ -175,29 +175,23 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
     return std::nullopt;
   }
 
-  RowStripsConfig default_config(const SddmmQuery& query) const override { return row_strips::default_config(query); }
-  std::vector<RowStripsConfig> space(const SddmmQuery& query) const override { return row_strips::space(query); }
-  std::vector<RowStripsConfig> short_list(const SddmmQuery& query) const override {
-    return row_strips::short_list(query);
-  }
-  std::optional<std::string> forbidden(const SddmmQuery& query, const RowStripsConfig& config) const override {
-    return row_strips::forbidden(query, config);
-  }
-  double predict_us(const SddmmQuery& query, const RowStripsConfig& config) const override {
-    return row_strips::predict_us(query, config);
-  }
+  static constexpr auto default_config = row_strips::default_config;
+  static constexpr auto space = row_strips::space;
+  static constexpr auto short_list = row_strips::short_list;
+  static constexpr auto forbidden = row_strips::forbidden;
+  static constexpr auto predict_us = row_strips::predict_us;
 
-  TopologyNeeds needs(const SddmmQuery& query, const RowStripsConfig& config) const override {
+  static TopologyNeeds needs(const SddmmQuery& query, const RowStripsConfig& config) {
     return {.index = query.index, .strip_entries = config.strip_entries};
   }
 
-  std::int64_t workspace_bytes(const SddmmQuery& query, const RowStripsConfig& config) const override {
+  static std::int64_t workspace_bytes(const SddmmQuery& query, const RowStripsConfig& config) {
     const row_strips::DenseOperands dense = row_strips::dense_operands(query);
     return dense.workspace_bytes() + (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
   }
 
-  std::vector<Launch> launches(const SddmmQuery& query, const RowStripsConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SddmmQuery& query, const RowStripsConfig& config,
+                                      const TopologyPointers& topology) {
     const row_strips::DenseOperands dense = row_strips::dense_operands(query);
     std::vector<Launch> list;
     if (dense.lhs.transposed) list.push_back(transpose_operand(query, &SddmmArguments::lhs, query.lhs(), dense.lhs));
@@ -206,7 +200,7 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
     RowStripsTraits traits = row_strips::traits(query);
     if (config.n_split > 1) traits = sums_alone(traits);
     codegen::KernelRequest request = {
-        .family = std::string(name()),
+        .family = std::string(name),
         .header = "sddmm/row_strips.h",
         .expression = codegen::name_expression("row_strips", "RowStripsTraits", traits, "RowStripsConfig", config)};
     const device::LaunchShape shape = {
@@ -233,6 +227,6 @@ class RowStrips final : public FamilyOf<SddmmQuery, RowStripsConfig> {
 
 }  // namespace
 
-std::unique_ptr<Family> make_row_strips() { return std::make_unique<RowStrips>(); }
+std::unique_ptr<Family> make_row_strips() { return family_of<RowStrips>(); }
 
 }  // namespace vostok::ops

@@ -53,41 +53,30 @@ Launch multiply_launch(const SddmmQuery& query, const TensorSampleConfig& config
   return Launch::of<SddmmArguments, TensorSampleArgs>(std::move(request), shape, binding);
 }
 
-class TensorSample final : public FamilyOf<SddmmQuery, TensorSampleConfig> {
- public:
-  std::string_view name() const override { return "tensor_sample"; }
-  bool runs_on(std::string_view architecture) const override { return architecture != "sm_75"; }
+struct TensorSample {
+  using Query = SddmmQuery;
+  using Config = TensorSampleConfig;
+  static constexpr std::string_view name = "tensor_sample";
+  static bool runs_on(std::string_view architecture) { return architecture != "sm_75"; }
+  static constexpr const char* why_not_there = "mma.sync of 16 x 8 x 16 and cp.async came with sm_80";
 
- protected:
-  std::optional<std::string> declines(const SddmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture()))
-      return "mma.sync of 16 x 8 x 16 and cp.async came with sm_80";
-    return tensor_sample::declines(query);
-  }
-  TensorSampleConfig default_config(const SddmmQuery& query) const override {
-    return tensor_sample::default_config(query);
-  }
-  std::vector<TensorSampleConfig> space(const SddmmQuery& query) const override { return tensor_sample::space(query); }
-  std::vector<TensorSampleConfig> short_list(const SddmmQuery& query) const override {
-    return tensor_sample::short_list(query);
-  }
-  std::optional<std::string> forbidden(const SddmmQuery& query, const TensorSampleConfig& config) const override {
-    return tensor_sample::forbidden(query, config);
-  }
-  double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) const override {
-    return tensor_sample::predict_us(query, config);
-  }
+  static constexpr auto declines = tensor_sample::declines;
+  static constexpr auto default_config = tensor_sample::default_config;
+  static constexpr auto space = tensor_sample::space;
+  static constexpr auto short_list = tensor_sample::short_list;
+  static constexpr auto forbidden = tensor_sample::forbidden;
+  static constexpr auto predict_us = tensor_sample::predict_us;
 
-  TopologyNeeds needs(const SddmmQuery& query, const TensorSampleConfig& config) const override {
+  static TopologyNeeds needs(const SddmmQuery& query, const TensorSampleConfig& config) {
     return {.index = query.index, .tiles = tile_shape(config)};
   }
 
-  std::int64_t workspace_bytes(const SddmmQuery& query, const TensorSampleConfig& config) const override {
+  static std::int64_t workspace_bytes(const SddmmQuery& query, const TensorSampleConfig& config) {
     return tensor_sample::prepared_bytes(query, config) + (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
   }
 
-  std::vector<Launch> launches(const SddmmQuery& query, const TensorSampleConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SddmmQuery& query, const TensorSampleConfig& config,
+                                      const TopologyPointers& topology) {
     const PreparedRowPair prepared = prepared_rows(query, SampleWork::of(config), tile_shape(config));
     std::vector<Launch> list;
     list.push_back(sample_operands_launch(query, SampleWork::of(config), prepared));
@@ -99,6 +88,6 @@ class TensorSample final : public FamilyOf<SddmmQuery, TensorSampleConfig> {
 
 }  // namespace
 
-std::unique_ptr<Family> make_tensor_sample() { return std::make_unique<TensorSample>(); }
+std::unique_ptr<Family> make_tensor_sample() { return family_of<TensorSample>(); }
 
 }  // namespace vostok::ops

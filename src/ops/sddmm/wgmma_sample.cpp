@@ -58,42 +58,31 @@ Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config,
   return Launch::of<SddmmArguments, WgmmaSampleArgs>(std::move(request), shape, binding);
 }
 
-class WgmmaSample final : public FamilyOf<SddmmQuery, WgmmaSampleConfig> {
- public:
-  std::string_view name() const override { return "wgmma_sample"; }
-  bool runs_on(std::string_view architecture) const override { return architecture == "sm_90"; }
+struct WgmmaSample {
+  using Query = SddmmQuery;
+  using Config = WgmmaSampleConfig;
+  static constexpr std::string_view name = "wgmma_sample";
+  static bool runs_on(std::string_view architecture) { return architecture == "sm_90"; }
+  static constexpr const char* why_not_there = "wgmma is an instruction of sm_90a alone";
 
- protected:
-  std::optional<std::string> declines(const SddmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture()))
-      return "wgmma is an instruction of sm_90a alone";
-    return wgmma_sample::declines(query);
-  }
-  WgmmaSampleConfig default_config(const SddmmQuery& query) const override {
-    return wgmma_sample::default_config(query);
-  }
-  std::vector<WgmmaSampleConfig> space(const SddmmQuery& query) const override { return wgmma_sample::space(query); }
-  std::vector<WgmmaSampleConfig> short_list(const SddmmQuery& query) const override {
-    return wgmma_sample::short_list(query);
-  }
-  std::optional<std::string> forbidden(const SddmmQuery& query, const WgmmaSampleConfig& config) const override {
-    return wgmma_sample::forbidden(query, config);
-  }
-  double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) const override {
-    return wgmma_sample::predict_us(query, config);
-  }
+  static constexpr auto declines = wgmma_sample::declines;
+  static constexpr auto default_config = wgmma_sample::default_config;
+  static constexpr auto space = wgmma_sample::space;
+  static constexpr auto short_list = wgmma_sample::short_list;
+  static constexpr auto forbidden = wgmma_sample::forbidden;
+  static constexpr auto predict_us = wgmma_sample::predict_us;
 
-  TopologyNeeds needs(const SddmmQuery& query, const WgmmaSampleConfig& config) const override {
+  static TopologyNeeds needs(const SddmmQuery& query, const WgmmaSampleConfig& config) {
     return {.index = query.index, .tiles = tile_shape(config)};
   }
 
-  std::int64_t workspace_bytes(const SddmmQuery& query, const WgmmaSampleConfig& config) const override {
+  static std::int64_t workspace_bytes(const SddmmQuery& query, const WgmmaSampleConfig& config) {
     return prepared_rows(query, SampleWork::of(config), tile_shape(config)).bytes +
            (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
   }
 
-  std::vector<Launch> launches(const SddmmQuery& query, const WgmmaSampleConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SddmmQuery& query, const WgmmaSampleConfig& config,
+                                      const TopologyPointers& topology) {
     const PreparedRowPair prepared = prepared_rows(query, SampleWork::of(config), tile_shape(config));
     std::vector<Launch> list;
     list.push_back(sample_operands_launch(query, SampleWork::of(config), prepared));
@@ -105,6 +94,6 @@ class WgmmaSample final : public FamilyOf<SddmmQuery, WgmmaSampleConfig> {
 
 }  // namespace
 
-std::unique_ptr<Family> make_wgmma_sample() { return std::make_unique<WgmmaSample>(); }
+std::unique_ptr<Family> make_wgmma_sample() { return family_of<WgmmaSample>(); }
 
 }  // namespace vostok::ops

@@ -1,4 +1,4 @@
-// Shared rules and spaces of the softmax families, and the adapter that makes a family of either direction.
+// Shared rules and spaces of the softmax families, and the parts of a family of either direction.
 #pragma once
 
 #include <algorithm>
@@ -37,23 +37,21 @@ inline constexpr std::array softmax_rules = {
                         }},
 };
 
-/// `Decisions` has forbidden, default_config, space, short_list and predict_us of a SoftmaxSubject.
-template <class QueryType, class Config, class Decisions>
-class SoftmaxFamily : public FamilyOf<QueryType, Config> {
- protected:
+/// The parts of a family of either direction that `Decisions` has of a SoftmaxSubject: forbidden, default_config,
+/// space, short_list and predict_us.
+template <class QueryType, class ConfigType, class Decisions>
+struct SoftmaxFamily {
+  using Query = QueryType;
+  using Config = ConfigType;
   using Call = typename decltype(QueryType::problem)::Arguments;
 
-  Config default_config(const QueryType& query) const final {
-    return Decisions::default_config(softmax_subject(query));
-  }
-  std::vector<Config> space(const QueryType& query) const final { return Decisions::space(softmax_subject(query)); }
-  std::vector<Config> short_list(const QueryType& query) const final {
-    return Decisions::short_list(softmax_subject(query));
-  }
-  std::optional<std::string> forbidden(const QueryType& query, const Config& config) const final {
+  static Config default_config(const Query& query) { return Decisions::default_config(softmax_subject(query)); }
+  static std::vector<Config> space(const Query& query) { return Decisions::space(softmax_subject(query)); }
+  static std::vector<Config> short_list(const Query& query) { return Decisions::short_list(softmax_subject(query)); }
+  static std::optional<std::string> forbidden(const Query& query, const Config& config) {
     return Decisions::forbidden(softmax_subject(query), config);
   }
-  double predict_us(const QueryType& query, const Config& config) const final {
+  static double predict_us(const Query& query, const Config& config) {
     return Decisions::predict_us(softmax_subject(query), config);
   }
 };

@@ -28,27 +28,24 @@ struct BindRowSoftmax {
 };
 
 template <class QueryType>
-class RowSoftmax final : public SoftmaxFamily<QueryType, RowSoftmaxConfig, RowSoftmaxDecisions> {
-  using Call = typename SoftmaxFamily<QueryType, RowSoftmaxConfig, RowSoftmaxDecisions>::Call;
+struct RowSoftmax : SoftmaxFamily<QueryType, RowSoftmaxConfig, RowSoftmaxDecisions> {
+  using typename SoftmaxFamily<QueryType, RowSoftmaxConfig, RowSoftmaxDecisions>::Call;
+  static constexpr std::string_view name = "row_softmax";
 
- public:
-  std::string_view name() const override { return "row_softmax"; }
-
- protected:
-  std::optional<std::string> declines(const QueryType& query) const override {
+  static std::optional<std::string> declines(const QueryType& query) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (query.statistics.rows > most) return "row numbers have 32 bits";
     if (query.statistics.longest_row > most / 2) return "positions within a row have 32 bits";
     if (query.problem.batch > most) return "batch numbers have 32 bits";
     return std::nullopt;
   }
-  TopologyNeeds needs(const QueryType& query, const RowSoftmaxConfig& config) const override {
+  static TopologyNeeds needs(const QueryType& query, const RowSoftmaxConfig& config) {
     return {.index = query.index, .row_order = config.row_swizzle};
   }
-  std::int64_t workspace_bytes(const QueryType&, const RowSoftmaxConfig&) const override { return 0; }
+  static std::int64_t workspace_bytes(const QueryType&, const RowSoftmaxConfig&) { return 0; }
 
-  std::vector<Launch> launches(const QueryType& query, const RowSoftmaxConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const QueryType& query, const RowSoftmaxConfig& config,
+                                      const TopologyPointers& topology) {
     const SoftmaxTraits traits = softmax_subject(query).traits;
     const bool writes = query.statistics.nonzeros > 0 || traits.statistics == RowStatistics::write;
     const BindRowSoftmax binding{
@@ -65,7 +62,7 @@ class RowSoftmax final : public SoftmaxFamily<QueryType, RowSoftmaxConfig, RowSo
 
 }  // namespace
 
-std::unique_ptr<Family> make_row_softmax() { return std::make_unique<RowSoftmax<SoftmaxQuery>>(); }
-std::unique_ptr<Family> make_row_softmax_backward() { return std::make_unique<RowSoftmax<SoftmaxBackwardQuery>>(); }
+std::unique_ptr<Family> make_row_softmax() { return family_of<RowSoftmax<SoftmaxQuery>>(); }
+std::unique_ptr<Family> make_row_softmax_backward() { return family_of<RowSoftmax<SoftmaxBackwardQuery>>(); }
 
 }  // namespace vostok::ops

@@ -29,14 +29,11 @@ struct BindSplitSoftmax {
 };
 
 template <class QueryType>
-class SplitSoftmax final : public SoftmaxFamily<QueryType, SplitSoftmaxConfig, SplitSoftmaxDecisions> {
-  using Call = typename SoftmaxFamily<QueryType, SplitSoftmaxConfig, SplitSoftmaxDecisions>::Call;
+struct SplitSoftmax : SoftmaxFamily<QueryType, SplitSoftmaxConfig, SplitSoftmaxDecisions> {
+  using typename SoftmaxFamily<QueryType, SplitSoftmaxConfig, SplitSoftmaxDecisions>::Call;
+  static constexpr std::string_view name = "split_softmax";
 
- public:
-  std::string_view name() const override { return "split_softmax"; }
-
- protected:
-  std::optional<std::string> declines(const QueryType& query) const override {
+  static std::optional<std::string> declines(const QueryType& query) {
     constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
     if (query.statistics.rows > most || query.statistics.nonzeros > most)
       return "strips hold rows and entries in 32 bits";
@@ -44,11 +41,11 @@ class SplitSoftmax final : public SoftmaxFamily<QueryType, SplitSoftmaxConfig, S
     if (query.problem.batch > most) return "batch numbers have 32 bits";
     return std::nullopt;
   }
-  TopologyNeeds needs(const QueryType& query, const SplitSoftmaxConfig& config) const override {
+  static TopologyNeeds needs(const QueryType& query, const SplitSoftmaxConfig& config) {
     return {.index = query.index, .strip_entries = config.strip_entries};
   }
 
-  std::int64_t workspace_bytes(const QueryType& query, const SplitSoftmaxConfig& config) const override {
+  static std::int64_t workspace_bytes(const QueryType& query, const SplitSoftmaxConfig& config) {
     const SoftmaxTraits traits = softmax_subject(query).traits;
     if (traits.statistics == RowStatistics::read) return 0;
     const std::int64_t partials =
@@ -56,8 +53,8 @@ class SplitSoftmax final : public SoftmaxFamily<QueryType, SplitSoftmaxConfig, S
     return checked_multiply(partials, partial_bytes(traits), "the workspace's bytes");
   }
 
-  std::vector<Launch> launches(const QueryType& query, const SplitSoftmaxConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const QueryType& query, const SplitSoftmaxConfig& config,
+                                      const TopologyPointers& topology) {
     const SoftmaxTraits traits = softmax_subject(query).traits;
     const BindSplitSoftmax binding{.fixed = {.operands = softmax_operands(query, topology.row_offsets),
                                              .strips = topology.strips,
@@ -82,7 +79,7 @@ class SplitSoftmax final : public SoftmaxFamily<QueryType, SplitSoftmaxConfig, S
 
 }  // namespace
 
-std::unique_ptr<Family> make_split_softmax() { return std::make_unique<SplitSoftmax<SoftmaxQuery>>(); }
-std::unique_ptr<Family> make_split_softmax_backward() { return std::make_unique<SplitSoftmax<SoftmaxBackwardQuery>>(); }
+std::unique_ptr<Family> make_split_softmax() { return family_of<SplitSoftmax<SoftmaxQuery>>(); }
+std::unique_ptr<Family> make_split_softmax_backward() { return family_of<SplitSoftmax<SoftmaxBackwardQuery>>(); }
 
 }  // namespace vostok::ops

@@ -131,12 +131,12 @@ SplitRowsConfig split_rows_config(const NonzeroSplitConfig& config) {
 
 namespace {
 
-class NonzeroSplit final : public FamilyOf<SpmmQuery, NonzeroSplitConfig> {
- public:
-  std::string_view name() const override { return "nonzero_split"; }
+struct NonzeroSplit {
+  using Query = SpmmQuery;
+  using Config = NonzeroSplitConfig;
+  static constexpr std::string_view name = "nonzero_split";
 
- protected:
-  std::optional<std::string> declines(const SpmmQuery& query) const override {
+  static std::optional<std::string> declines(const SpmmQuery& query) {
     if (auto reason = csr_product::declines(query)) return reason;
     if (query.statistics.rows + query.statistics.nonzeros > std::numeric_limits<std::int32_t>::max())
       return "chunks number rows and nonzeros in 32 bits";
@@ -145,31 +145,23 @@ class NonzeroSplit final : public FamilyOf<SpmmQuery, NonzeroSplitConfig> {
     return nonzero_split::forbidden(query, nonzero_split::default_config(query));
   }
 
-  NonzeroSplitConfig default_config(const SpmmQuery& query) const override {
-    return nonzero_split::default_config(query);
-  }
-  std::vector<NonzeroSplitConfig> space(const SpmmQuery& query) const override { return nonzero_split::space(query); }
-  std::vector<NonzeroSplitConfig> short_list(const SpmmQuery& query) const override {
-    return nonzero_split::short_list(query);
-  }
-  std::optional<std::string> forbidden(const SpmmQuery& query, const NonzeroSplitConfig& config) const override {
-    return nonzero_split::forbidden(query, config);
-  }
-  double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config) const override {
-    return nonzero_split::predict_us(query, config);
-  }
+  static constexpr auto default_config = nonzero_split::default_config;
+  static constexpr auto space = nonzero_split::space;
+  static constexpr auto short_list = nonzero_split::short_list;
+  static constexpr auto forbidden = nonzero_split::forbidden;
+  static constexpr auto predict_us = nonzero_split::predict_us;
 
-  TopologyNeeds needs(const SpmmQuery& query, const NonzeroSplitConfig& config) const override {
+  static TopologyNeeds needs(const SpmmQuery& query, const NonzeroSplitConfig& config) {
     return {.index = query.index, .transposed = query.problem.sparse_transposed, .chunk_items = config.chunk_items};
   }
 
-  std::int64_t workspace_bytes(const SpmmQuery& query, const NonzeroSplitConfig& config) const override {
+  static std::int64_t workspace_bytes(const SpmmQuery& query, const NonzeroSplitConfig& config) {
     return csr_product::prepared_operands(query, csr_product::preparation_of(config)).bytes +
            nonzero_split::piece_bytes(query, config);
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const NonzeroSplitConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SpmmQuery& query, const NonzeroSplitConfig& config,
+                                      const TopologyPointers& topology) {
     std::vector<Launch> list = csr_product::preparing_launches(query, csr_product::preparation_of(config), topology);
     list.push_back(nonzero_split::multiply_launch(query, config, topology));
     if (nonzero_split::splits_rows(query, config))
@@ -180,6 +172,6 @@ class NonzeroSplit final : public FamilyOf<SpmmQuery, NonzeroSplitConfig> {
 
 }  // namespace
 
-std::unique_ptr<Family> make_nonzero_split() { return std::make_unique<NonzeroSplit>(); }
+std::unique_ptr<Family> make_nonzero_split() { return family_of<NonzeroSplit>(); }
 
 }  // namespace vostok::ops

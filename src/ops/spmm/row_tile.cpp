@@ -64,41 +64,37 @@ Launch multiply_launch(const SpmmQuery& query, const RowTileConfig& config, cons
 
 namespace {
 
-class RowTile final : public FamilyOf<SpmmQuery, RowTileConfig> {
- public:
-  std::string_view name() const override { return "row_tile"; }
+struct RowTile {
+  using Query = SpmmQuery;
+  using Config = RowTileConfig;
+  static constexpr std::string_view name = "row_tile";
 
- protected:
-  std::optional<std::string> declines(const SpmmQuery& query) const override {
+  static std::optional<std::string> declines(const SpmmQuery& query) {
     if (auto reason = csr_product::declines(query)) return reason;
     if (query.statistics.rows > most_blocks_on_y * most_blocks_on_y / query.problem.batch)
       return "the grid holds fewer rows than the batch has";
     return std::nullopt;
   }
 
-  RowTileConfig default_config(const SpmmQuery& query) const override { return row_tile::default_config(query); }
-  std::vector<RowTileConfig> space(const SpmmQuery& query) const override { return row_tile::space(query); }
-  std::vector<RowTileConfig> short_list(const SpmmQuery& query) const override { return row_tile::short_list(query); }
-  std::optional<std::string> forbidden(const SpmmQuery& query, const RowTileConfig& config) const override {
-    return row_tile::forbidden(query, config);
-  }
-  double predict_us(const SpmmQuery& query, const RowTileConfig& config) const override {
-    return row_tile::predict_us(query, config);
-  }
+  static constexpr auto default_config = row_tile::default_config;
+  static constexpr auto space = row_tile::space;
+  static constexpr auto short_list = row_tile::short_list;
+  static constexpr auto forbidden = row_tile::forbidden;
+  static constexpr auto predict_us = row_tile::predict_us;
 
-  TopologyNeeds needs(const SpmmQuery& query, const RowTileConfig& config) const override {
+  static TopologyNeeds needs(const SpmmQuery& query, const RowTileConfig& config) {
     return {.index = query.index,
             .transposed = query.problem.sparse_transposed,
             .row_order = config.row_swizzle && config.slot_entries == 0,
             .slots = slot_shape(config)};
   }
 
-  std::int64_t workspace_bytes(const SpmmQuery& query, const RowTileConfig& config) const override {
+  static std::int64_t workspace_bytes(const SpmmQuery& query, const RowTileConfig& config) {
     return csr_product::prepared_operands(query, csr_product::preparation_of(config)).bytes;
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const RowTileConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SpmmQuery& query, const RowTileConfig& config,
+                                      const TopologyPointers& topology) {
     std::vector<Launch> list = csr_product::preparing_launches(query, csr_product::preparation_of(config), topology);
     list.push_back(row_tile::multiply_launch(query, config, topology));
     return list;
@@ -107,6 +103,6 @@ class RowTile final : public FamilyOf<SpmmQuery, RowTileConfig> {
 
 }  // namespace
 
-std::unique_ptr<Family> make_row_tile() { return std::make_unique<RowTile>(); }
+std::unique_ptr<Family> make_row_tile() { return family_of<RowTile>(); }
 
 }  // namespace vostok::ops

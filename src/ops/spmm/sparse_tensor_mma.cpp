@@ -38,46 +38,33 @@ sparse_tensor::Workspace workspace(const SpmmQuery& query, const SparseTensorMma
 
 namespace {
 
-class SparseTensorMma final : public FamilyOf<SpmmQuery, SparseTensorMmaConfig> {
- public:
-  std::string_view name() const override { return "sparse_tensor_mma"; }
-  bool runs_on(std::string_view architecture) const override { return architecture != "sm_75"; }
+struct SparseTensorMma {
+  using Query = SpmmQuery;
+  using Config = SparseTensorMmaConfig;
+  static constexpr std::string_view name = "sparse_tensor_mma";
+  static bool runs_on(std::string_view architecture) { return architecture != "sm_75"; }
+  static constexpr const char* why_not_there = "mma.sp of 16 x 8 x 32 and cp.async came with sm_80";
 
- protected:
-  std::optional<std::string> declines(const SpmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture()))
-      return "mma.sp of 16 x 8 x 32 and cp.async came with sm_80";
-    return sparse_tensor_mma::declines(query);
-  }
-  SparseTensorMmaConfig default_config(const SpmmQuery& query) const override {
-    return sparse_tensor_mma::default_config(query);
-  }
-  std::vector<SparseTensorMmaConfig> space(const SpmmQuery& query) const override {
-    return sparse_tensor_mma::space(query);
-  }
-  std::vector<SparseTensorMmaConfig> short_list(const SpmmQuery& query) const override {
-    return sparse_tensor_mma::short_list(query);
-  }
-  std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorMmaConfig& config) const override {
-    return sparse_tensor_mma::forbidden(query, config);
-  }
-  double predict_us(const SpmmQuery& query, const SparseTensorMmaConfig& config) const override {
-    return sparse_tensor_mma::predict_us(query, config);
-  }
+  static constexpr auto declines = sparse_tensor_mma::declines;
+  static constexpr auto default_config = sparse_tensor_mma::default_config;
+  static constexpr auto space = sparse_tensor_mma::space;
+  static constexpr auto short_list = sparse_tensor_mma::short_list;
+  static constexpr auto forbidden = sparse_tensor_mma::forbidden;
+  static constexpr auto predict_us = sparse_tensor_mma::predict_us;
 
-  TopologyNeeds needs(const SpmmQuery& query, const SparseTensorMmaConfig&) const override {
+  static TopologyNeeds needs(const SpmmQuery& query, const SparseTensorMmaConfig&) {
     return sparse_tensor::needs(query);
   }
-  std::string packed_format(const SpmmQuery& query, const SparseTensorMmaConfig&) const override {
+  static std::string packed_format(const SpmmQuery& query, const SparseTensorMmaConfig&) {
     return sparse_format(query.problem.element);
   }
 
-  std::int64_t workspace_bytes(const SpmmQuery& query, const SparseTensorMmaConfig& config) const override {
+  static std::int64_t workspace_bytes(const SpmmQuery& query, const SparseTensorMmaConfig& config) {
     return sparse_tensor_mma::workspace(query, config).bytes;
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const SparseTensorMmaConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SpmmQuery& query, const SparseTensorMmaConfig& config,
+                                      const TopologyPointers& topology) {
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
     list.push_back(sparse_tensor_mma::multiply_launch(query, config, topology));
@@ -90,6 +77,6 @@ class SparseTensorMma final : public FamilyOf<SpmmQuery, SparseTensorMmaConfig> 
 
 }  // namespace
 
-std::unique_ptr<Family> make_sparse_tensor_mma() { return std::make_unique<SparseTensorMma>(); }
+std::unique_ptr<Family> make_sparse_tensor_mma() { return family_of<SparseTensorMma>(); }
 
 }  // namespace vostok::ops

@@ -46,46 +46,33 @@ sparse_tensor::Workspace workspace(const SpmmQuery& query, const SparseTensorWgm
 
 namespace {
 
-class SparseTensorWgmma final : public FamilyOf<SpmmQuery, SparseTensorWgmmaConfig> {
- public:
-  std::string_view name() const override { return "sparse_tensor_wgmma"; }
-  bool runs_on(std::string_view architecture) const override { return architecture == "sm_90"; }
+struct SparseTensorWgmma {
+  using Query = SpmmQuery;
+  using Config = SparseTensorWgmmaConfig;
+  static constexpr std::string_view name = "sparse_tensor_wgmma";
+  static bool runs_on(std::string_view architecture) { return architecture == "sm_90"; }
+  static constexpr const char* why_not_there = "wgmma is an instruction of sm_90a alone";
 
- protected:
-  std::optional<std::string> declines(const SpmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture()))
-      return "wgmma is an instruction of sm_90a alone";
-    return sparse_tensor_wgmma::declines(query);
-  }
-  SparseTensorWgmmaConfig default_config(const SpmmQuery& query) const override {
-    return sparse_tensor_wgmma::default_config(query);
-  }
-  std::vector<SparseTensorWgmmaConfig> space(const SpmmQuery& query) const override {
-    return sparse_tensor_wgmma::space(query);
-  }
-  std::vector<SparseTensorWgmmaConfig> short_list(const SpmmQuery& query) const override {
-    return sparse_tensor_wgmma::short_list(query);
-  }
-  std::optional<std::string> forbidden(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) const override {
-    return sparse_tensor_wgmma::forbidden(query, config);
-  }
-  double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) const override {
-    return sparse_tensor_wgmma::predict_us(query, config);
-  }
+  static constexpr auto declines = sparse_tensor_wgmma::declines;
+  static constexpr auto default_config = sparse_tensor_wgmma::default_config;
+  static constexpr auto space = sparse_tensor_wgmma::space;
+  static constexpr auto short_list = sparse_tensor_wgmma::short_list;
+  static constexpr auto forbidden = sparse_tensor_wgmma::forbidden;
+  static constexpr auto predict_us = sparse_tensor_wgmma::predict_us;
 
-  TopologyNeeds needs(const SpmmQuery& query, const SparseTensorWgmmaConfig&) const override {
+  static TopologyNeeds needs(const SpmmQuery& query, const SparseTensorWgmmaConfig&) {
     return sparse_tensor::needs(query);
   }
-  std::string packed_format(const SpmmQuery& query, const SparseTensorWgmmaConfig&) const override {
+  static std::string packed_format(const SpmmQuery& query, const SparseTensorWgmmaConfig&) {
     return sparse_format(query.problem.element);
   }
 
-  std::int64_t workspace_bytes(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) const override {
+  static std::int64_t workspace_bytes(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
     return sparse_tensor_wgmma::workspace(query, config).bytes;
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const SparseTensorWgmmaConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SpmmQuery& query, const SparseTensorWgmmaConfig& config,
+                                      const TopologyPointers& topology) {
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
     list.push_back(sparse_tensor_wgmma::multiply_launch(query, config, topology));
@@ -98,6 +85,6 @@ class SparseTensorWgmma final : public FamilyOf<SpmmQuery, SparseTensorWgmmaConf
 
 }  // namespace
 
-std::unique_ptr<Family> make_sparse_tensor_wgmma() { return std::make_unique<SparseTensorWgmma>(); }
+std::unique_ptr<Family> make_sparse_tensor_wgmma() { return family_of<SparseTensorWgmma>(); }
 
 }  // namespace vostok::ops

@@ -130,41 +130,31 @@ std::int64_t workspace_bytes(const SpmmQuery& query, const SparseVectorConfig& c
 
 namespace {
 
-class SparseVector final : public FamilyOf<SpmmQuery, SparseVectorConfig> {
- public:
-  std::string_view name() const override { return "sparse_vector"; }
+struct SparseVector {
+  using Query = SpmmQuery;
+  using Config = SparseVectorConfig;
+  static constexpr std::string_view name = "sparse_vector";
 
- protected:
-  std::optional<std::string> declines(const SpmmQuery& query) const override { return sparse_vector::declines(query); }
-  SparseVectorConfig default_config(const SpmmQuery& query) const override {
-    return sparse_vector::default_config(query);
-  }
-  std::vector<SparseVectorConfig> space(const SpmmQuery& query) const override { return sparse_vector::space(query); }
-  std::vector<SparseVectorConfig> short_list(const SpmmQuery& query) const override {
-    return sparse_vector::short_list(query);
-  }
-  std::optional<std::string> forbidden(const SpmmQuery& query, const SparseVectorConfig& config) const override {
-    return sparse_vector::forbidden(query, config);
-  }
-  double predict_us(const SpmmQuery& query, const SparseVectorConfig& config) const override {
-    return sparse_vector::predict_us(query, config);
-  }
+  static constexpr auto declines = sparse_vector::declines;
+  static constexpr auto default_config = sparse_vector::default_config;
+  static constexpr auto space = sparse_vector::space;
+  static constexpr auto short_list = sparse_vector::short_list;
+  static constexpr auto forbidden = sparse_vector::forbidden;
+  static constexpr auto predict_us = sparse_vector::predict_us;
 
-  TopologyNeeds needs(const SpmmQuery& query, const SparseVectorConfig& config) const override {
+  static TopologyNeeds needs(const SpmmQuery& query, const SparseVectorConfig& config) {
     return {.index = query.index,
             .transposed = query.problem.sparse_transposed,
             .run_gap_bits = config.gap_bits,
             .packing = packs_in_workspace(query)};
   }
-  std::string packed_format(const SpmmQuery& query, const SparseVectorConfig& config) const override {
+  static std::string packed_format(const SpmmQuery& query, const SparseVectorConfig& config) {
     return runs_format(config.gap_bits, query.problem.element);
   }
-  std::int64_t workspace_bytes(const SpmmQuery& query, const SparseVectorConfig& config) const override {
-    return sparse_vector::workspace_bytes(query, config);
-  }
+  static constexpr auto workspace_bytes = sparse_vector::workspace_bytes;
 
-  std::vector<Launch> launches(const SpmmQuery& query, const SparseVectorConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SpmmQuery& query, const SparseVectorConfig& config,
+                                      const TopologyPointers& topology) {
     std::vector<Launch> list;
     if (packs_in_workspace(query)) list.push_back(sparse_vector::pack_launch(query, config, topology));
     list.push_back(sparse_vector::multiply_launch(query, config, topology));
@@ -174,6 +164,6 @@ class SparseVector final : public FamilyOf<SpmmQuery, SparseVectorConfig> {
 
 }  // namespace
 
-std::unique_ptr<Family> make_sparse_vector() { return std::make_unique<SparseVector>(); }
+std::unique_ptr<Family> make_sparse_vector() { return family_of<SparseVector>(); }
 
 }  // namespace vostok::ops

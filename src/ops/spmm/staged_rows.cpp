@@ -156,42 +156,34 @@ StagedRowsSumConfig sum_config(const SpmmQuery& query, const StagedRowsConfig& c
 
 namespace {
 
-class StagedRows final : public FamilyOf<SpmmQuery, StagedRowsConfig> {
- public:
-  std::string_view name() const override { return "staged_rows"; }
-  bool runs_on(std::string_view architecture) const override { return architecture != "sm_75"; }
+struct StagedRows {
+  using Query = SpmmQuery;
+  using Config = StagedRowsConfig;
+  static constexpr std::string_view name = "staged_rows";
+  static bool runs_on(std::string_view architecture) { return architecture != "sm_75"; }
+  static constexpr const char* why_not_there = "cp.async came with sm_80";
 
- protected:
-  std::optional<std::string> declines(const SpmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture())) return "cp.async came with sm_80";
-    return staged_rows::declines(query);
-  }
-  StagedRowsConfig default_config(const SpmmQuery& query) const override { return staged_rows::default_config(query); }
-  std::vector<StagedRowsConfig> space(const SpmmQuery& query) const override { return staged_rows::space(query); }
-  std::vector<StagedRowsConfig> short_list(const SpmmQuery& query) const override {
-    return staged_rows::short_list(query);
-  }
-  std::optional<std::string> forbidden(const SpmmQuery& query, const StagedRowsConfig& config) const override {
-    return staged_rows::forbidden(query, config);
-  }
-  double predict_us(const SpmmQuery& query, const StagedRowsConfig& config) const override {
-    return staged_rows::predict_us(query, config);
-  }
+  static constexpr auto declines = staged_rows::declines;
+  static constexpr auto default_config = staged_rows::default_config;
+  static constexpr auto space = staged_rows::space;
+  static constexpr auto short_list = staged_rows::short_list;
+  static constexpr auto forbidden = staged_rows::forbidden;
+  static constexpr auto predict_us = staged_rows::predict_us;
 
-  TopologyNeeds needs(const SpmmQuery& query, const StagedRowsConfig& config) const override {
+  static TopologyNeeds needs(const SpmmQuery& query, const StagedRowsConfig& config) {
     return {.index = query.index,
             .transposed = query.problem.sparse_transposed,
             .row_order = config.row_swizzle,
             .panel_rows = config.panel_rows};
   }
 
-  std::int64_t workspace_bytes(const SpmmQuery& query, const StagedRowsConfig& config) const override {
+  static std::int64_t workspace_bytes(const SpmmQuery& query, const StagedRowsConfig& config) {
     return csr_product::prepared_operands(query, csr_product::preparation_of(config)).bytes +
            staged_rows::partial_bytes(query, config);
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const StagedRowsConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SpmmQuery& query, const StagedRowsConfig& config,
+                                      const TopologyPointers& topology) {
     std::vector<Launch> list = csr_product::preparing_launches(query, csr_product::preparation_of(config), topology);
     list.push_back(staged_rows::multiply_launch(query, config, topology));
     if (config.k_split > 1) list.push_back(staged_rows::sum_launch(query, config, topology));
@@ -201,6 +193,6 @@ class StagedRows final : public FamilyOf<SpmmQuery, StagedRowsConfig> {
 
 }  // namespace
 
-std::unique_ptr<Family> make_staged_rows() { return std::make_unique<StagedRows>(); }
+std::unique_ptr<Family> make_staged_rows() { return family_of<StagedRows>(); }
 
 }  // namespace vostok::ops

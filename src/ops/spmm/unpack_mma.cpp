@@ -158,45 +158,36 @@ std::int64_t partial_bytes(const SpmmQuery& query, const UnpackMmaConfig& config
 
 namespace {
 
-class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
- public:
-  std::string_view name() const override { return "unpack_mma"; }
-  bool runs_on(std::string_view architecture) const override { return architecture != "sm_75"; }
+struct UnpackMma {
+  using Query = SpmmQuery;
+  using Config = UnpackMmaConfig;
+  static constexpr std::string_view name = "unpack_mma";
+  static bool runs_on(std::string_view architecture) { return architecture != "sm_75"; }
+  static constexpr const char* why_not_there = "mma.sync of 16 x 8 x 16 and cp.async came with sm_80";
 
- protected:
-  std::optional<std::string> declines(const SpmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture()))
-      return "mma.sync of 16 x 8 x 16 and cp.async came with sm_80";
-    return unpack_mma::declines(query);
-  }
-  UnpackMmaConfig default_config(const SpmmQuery& query) const override { return unpack_mma::default_config(query); }
-  std::vector<UnpackMmaConfig> space(const SpmmQuery& query) const override { return unpack_mma::space(query); }
-  std::vector<UnpackMmaConfig> short_list(const SpmmQuery& query) const override {
-    return unpack_mma::short_list(query);
-  }
-  std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
-    return unpack_mma::forbidden(query, config);
-  }
-  double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
-    return unpack_mma::predict_us(query, config);
-  }
+  static constexpr auto declines = unpack_mma::declines;
+  static constexpr auto default_config = unpack_mma::default_config;
+  static constexpr auto space = unpack_mma::space;
+  static constexpr auto short_list = unpack_mma::short_list;
+  static constexpr auto forbidden = unpack_mma::forbidden;
+  static constexpr auto predict_us = unpack_mma::predict_us;
 
-  TopologyNeeds needs(const SpmmQuery& query, const UnpackMmaConfig&) const override {
+  static TopologyNeeds needs(const SpmmQuery& query, const UnpackMmaConfig&) {
     return {.index = query.index,
             .transposed = query.problem.sparse_transposed,
             .packed_strips = true,
             .packing = packs_in_workspace(query)};
   }
-  std::string packed_format(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
+  static std::string packed_format(const SpmmQuery& query, const UnpackMmaConfig& config) {
     return ops::packed_format(unpack_mma::strip_kind(query, config));
   }
 
-  std::int64_t workspace_bytes(const SpmmQuery& query, const UnpackMmaConfig& config) const override {
+  static std::int64_t workspace_bytes(const SpmmQuery& query, const UnpackMmaConfig& config) {
     return unpack_mma::workspace_layout(query, config).bytes;
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const UnpackMmaConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SpmmQuery& query, const UnpackMmaConfig& config,
+                                      const TopologyPointers& topology) {
     const unpack_mma::WorkspaceLayout workspace = unpack_mma::workspace_layout(query, config);
     std::vector<Launch> list;
     if (packs_in_workspace(query))
@@ -216,6 +207,6 @@ class UnpackMma final : public FamilyOf<SpmmQuery, UnpackMmaConfig> {
 
 }  // namespace
 
-std::unique_ptr<Family> make_unpack_mma() { return std::make_unique<UnpackMma>(); }
+std::unique_ptr<Family> make_unpack_mma() { return family_of<UnpackMma>(); }
 
 }  // namespace vostok::ops

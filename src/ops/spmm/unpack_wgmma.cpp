@@ -154,48 +154,37 @@ UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config
 
 namespace {
 
-class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
- public:
-  std::string_view name() const override { return "unpack_wgmma"; }
-  bool runs_on(std::string_view architecture) const override { return architecture == "sm_90"; }
+struct UnpackWgmma {
+  using Query = SpmmQuery;
+  using Config = UnpackWgmmaConfig;
+  static constexpr std::string_view name = "unpack_wgmma";
+  static bool runs_on(std::string_view architecture) { return architecture == "sm_90"; }
+  static constexpr const char* why_not_there = "wgmma is an instruction of sm_90a alone";
 
- protected:
-  std::optional<std::string> declines(const SpmmQuery& query) const override {
-    if (query.device != nullptr && !runs_on(query.device->architecture()))
-      return "wgmma is an instruction of sm_90a alone";
-    return unpack_wgmma::declines(query);
-  }
-  UnpackWgmmaConfig default_config(const SpmmQuery& query) const override {
-    return unpack_wgmma::default_config(query);
-  }
-  std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) const override { return unpack_wgmma::space(query); }
-  std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) const override {
-    return unpack_wgmma::short_list(query);
-  }
-  std::optional<std::string> forbidden(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
-    return unpack_wgmma::forbidden(query, config);
-  }
-  double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
-    return unpack_wgmma::predict_us(query, config);
-  }
+  static constexpr auto declines = unpack_wgmma::declines;
+  static constexpr auto default_config = unpack_wgmma::default_config;
+  static constexpr auto space = unpack_wgmma::space;
+  static constexpr auto short_list = unpack_wgmma::short_list;
+  static constexpr auto forbidden = unpack_wgmma::forbidden;
+  static constexpr auto predict_us = unpack_wgmma::predict_us;
 
-  TopologyNeeds needs(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
+  static TopologyNeeds needs(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
     TopologyNeeds form = strip_needs(config.grain);
     form.index = query.index;
     form.transposed = query.problem.sparse_transposed;
     form.packing = packs_in_workspace(query);
     return form;
   }
-  std::string packed_format(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
+  static std::string packed_format(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
     return ops::packed_format(unpack_wgmma::strip_kind(query, config));
   }
 
-  std::int64_t workspace_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& config) const override {
+  static std::int64_t workspace_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
     return unpack_wgmma::workspace_layout(query, config).bytes;
   }
 
-  std::vector<Launch> launches(const SpmmQuery& query, const UnpackWgmmaConfig& config,
-                               const TopologyPointers& topology) const override {
+  static std::vector<Launch> launches(const SpmmQuery& query, const UnpackWgmmaConfig& config,
+                                      const TopologyPointers& topology) {
     const unpack_wgmma::WorkspaceLayout workspace = unpack_wgmma::workspace_layout(query, config);
     std::vector<Launch> list;
     if (packs_in_workspace(query))
@@ -210,6 +199,6 @@ class UnpackWgmma final : public FamilyOf<SpmmQuery, UnpackWgmmaConfig> {
 
 }  // namespace
 
-std::unique_ptr<Family> make_unpack_wgmma() { return std::make_unique<UnpackWgmma>(); }
+std::unique_ptr<Family> make_unpack_wgmma() { return family_of<UnpackWgmma>(); }
 
 }  // namespace vostok::ops
