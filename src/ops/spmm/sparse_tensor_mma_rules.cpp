@@ -9,6 +9,7 @@
 #include "ops/limits.hpp"
 #include "ops/rules.hpp"
 #include "ops/spmm/sparse_tensor_mma.hpp"
+#include "ops/spmm/tile_rules.hpp"
 
 namespace vostok::ops::sparse_tensor_mma {
 
@@ -33,19 +34,9 @@ constexpr int most_registers = 240;
 
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{"k has fewer blocks of 64 than k_split has slices",
-         [](const Case& c) {
-           return c.config.k_split > 1 &&
-                  (c.config.k_split - 1) * sparse_tensor::slice_blocks(c.query, c.config.k_split) >=
-                      sparse_tensor::k_blocks(c.query);
-         }},
-    Rule{"the grid's x holds fewer tiles than there are",
-         [](const Case& c) {
-           return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
-                  most_blocks_on_x / std::max<std::int64_t>(1, ceil_div(c.query.n.most, tile_columns(c.config)));
-         }},
-    Rule{"the grid's y and z hold fewer slices than the batch has",
-         [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
+    of_tiles::every_slice_has_blocks<Case>,
+    of_tiles::grid_holds_tiles<Case>,
+    of_tiles::grid_holds_slices<Case>,
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) {
            return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80);
@@ -56,16 +47,12 @@ constexpr std::array rules = {
          [](const Case& c) { return c.config.min_blocks > std::max(1, resident_blocks(c.query, c.config)); }},
     Rule{"a multiprocessor's registers are fewer than one block has",
          [](const Case& c) { return threads(c.config) * registers_needed(c.config) > multiprocessor_registers(); }},
-    Rule{"half of the tile's columns or more would lie past the last one",
-         [](const Case& c) { return tile_columns(c.config) > 8 && tile_columns(c.config) >= 2 * c.query.n.most; }},
-    Rule{"half of the tile's strips, of more than two, would lie past the last row",
-         [](const Case& c) {
-           return tile_rows(c.config) > 2 * packed_strip_rows() && tile_rows(c.config) >= 2 * c.query.statistics.rows;
-         }},
-    Rule{"the sums of slices would take more than 512 MiB",
+    of_tiles::columns_are_filled<Case>,
+    of_tiles::strips_are_filled<Case>,
+    Rule{of_tiles::partial_bytes_reason,
          [](const Case& c) {
            return c.config.k_split > 1 &&
-                  partial_sums_bytes(c.query, workspace(c.query, c.config).product) > std::int64_t{512} << 20;
+                  partial_sums_bytes(c.query, workspace(c.query, c.config).product) > of_tiles::most_partial_bytes;
          }},
 };
 

@@ -11,6 +11,7 @@
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
+#include "ops/spmm/tile_rules.hpp"
 
 namespace vostok::ops::sparse_tensor_wgmma {
 
@@ -47,23 +48,13 @@ constexpr std::array rules = {
     // (C7602).
     Rule{"a multiplication's operands do not fit the registers that threads are launched with",
          [](const Case& c) { return c.config.tile_columns / 2 + 24 >= launch_registers(c.config); }},
-    Rule{"k has fewer blocks of 64 than k_split has slices",
-         [](const Case& c) {
-           return c.config.k_split > 1 &&
-                  (c.config.k_split - 1) * sparse_tensor::slice_blocks(c.query, c.config.k_split) >=
-                      sparse_tensor::k_blocks(c.query);
-         }},
+    of_tiles::every_slice_has_blocks<Case>,
     Rule{exceeds_clusters_reason,
          [](const Case& c) {
            return exceeds_clusters({c.config.k_split, c.config.cluster_sums}, c.query.problem.batch);
          }},
-    Rule{"the grid's x holds fewer tiles than there are",
-         [](const Case& c) {
-           return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
-                  most_blocks_on_x / std::max<std::int64_t>(1, ceil_div(c.query.n.most, c.config.tile_columns));
-         }},
-    Rule{"the grid's y and z hold fewer slices than the batch has",
-         [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
+    of_tiles::grid_holds_tiles<Case>,
+    of_tiles::grid_holds_slices<Case>,
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) {
            const std::int64_t bytes = shared_bytes(c.traits, c.config);
@@ -71,14 +62,13 @@ constexpr std::array rules = {
                   c.config.min_blocks * (bytes + reserved_shared_bytes) >
                       multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
          }},
-    Rule{"half of the tile's columns or more would lie past the last one",
-         [](const Case& c) { return c.config.tile_columns > 64 && c.config.tile_columns >= 2 * c.query.n.most; }},
+    of_tiles::columns_are_filled<Case, 64>,
     Rule{"half of the tile's rows, of more than 64, would lie past the last one",
          [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},
-    Rule{"the sums of slices would take more than 512 MiB",
+    Rule{of_tiles::partial_bytes_reason,
          [](const Case& c) {
            return launched_slices(c.config) > 1 &&
-                  partial_sums_bytes(c.query, workspace(c.query, c.config).product) > std::int64_t{512} << 20;
+                  partial_sums_bytes(c.query, workspace(c.query, c.config).product) > of_tiles::most_partial_bytes;
          }},
 };
 

@@ -11,6 +11,7 @@
 #include "ops/limits.hpp"
 #include "ops/rules.hpp"
 #include "ops/spmm/split_dense.hpp"
+#include "ops/spmm/tile_rules.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "ops/spmm/unpack_sum.hpp"
 #include "ops/topology/packed_strips.hpp"
@@ -36,10 +37,7 @@ constexpr std::array rules = {
     Rule{lacks_tf32_reason, [](const Case& c) { return lacks_tf32(c.query, c.config.mode); }},
     Rule{"bulk_strips takes the copy engine of sm_90 and later",
          [](const Case& c) { return c.config.bulk_strips && !has_copy_engine(c.query); }},
-    Rule{"k has fewer blocks of 64 than k_split has slices",
-         [](const Case& c) {
-           return c.config.k_split > 1 && (c.config.k_split - 1) * slice_blocks(c.query, c.config) >= k_blocks(c.query);
-         }},
+    of_tiles::every_slice_has_blocks<Case>,
     Rule{"a slice of k has fewer blocks of 64 than there are k_warps",
          [](const Case& c) { return c.config.k_warps > 1 && slice_blocks(c.query, c.config) < c.config.k_warps; }},
     Rule{"sums of more than 4096 k of one warp would round past what math = accurate allows",
@@ -47,13 +45,8 @@ constexpr std::array rules = {
            return c.config.mode == PackedMode::f16x3 && c.query.problem.math == Math::accurate &&
                   ceil_div(slice_blocks(c.query, c.config), c.config.k_warps) > most_accurate_blocks;
          }},
-    Rule{"the grid's x holds fewer tiles than there are",
-         [](const Case& c) {
-           return ceil_div(c.query.statistics.rows, tile_rows(c.config)) >
-                  most_blocks_on_x / std::max<std::int64_t>(1, ceil_div(c.query.n.most, tile_columns(c.config)));
-         }},
-    Rule{"the grid's y and z hold fewer slices than the batch has",
-         [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }},
+    of_tiles::grid_holds_tiles<Case>,
+    of_tiles::grid_holds_slices<Case>,
     Rule{"the stages do not fit the device's shared memory",
          [](const Case& c) {
            return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80);
@@ -64,17 +57,13 @@ constexpr std::array rules = {
          [](const Case& c) {
            return c.config.min_blocks > 1 && c.config.min_blocks > resident_blocks(c.query, c.config);
          }},
-    Rule{"half of the tile's columns or more would lie past the last one",
-         [](const Case& c) { return tile_columns(c.config) > 8 && tile_columns(c.config) >= 2 * c.query.n.most; }},
-    Rule{"half of the tile's strips, of more than two, would lie past the last row",
-         [](const Case& c) {
-           return tile_rows(c.config) > 2 * packed_strip_rows() && tile_rows(c.config) >= 2 * c.query.statistics.rows;
-         }},
+    of_tiles::columns_are_filled<Case>,
+    of_tiles::strips_are_filled<Case>,
     Rule{"B cannot be cut into tiles: they are too many",
          [](const Case& c) { return c.config.prepare_dense && split_dense_declined(c.query, {}).has_value(); }},
-    Rule{"the sums of slices would take more than 512 MiB",
+    Rule{of_tiles::partial_bytes_reason,
          [](const Case& c) {
-           return c.config.k_split > 1 && partial_bytes(c.query, c.config) > std::int64_t{512} << 20;
+           return c.config.k_split > 1 && partial_bytes(c.query, c.config) > of_tiles::most_partial_bytes;
          }},
 };
 
