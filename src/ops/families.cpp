@@ -1,23 +1,9 @@
-// Every kernel family of the library. A new one is a line here.
-#include <algorithm>
+// The lists of kernel families. A new one is a line in families.hpp and a word here.
+#include "ops/families.hpp"
+
 #include <utility>
 
 #include "base/immortal.hpp"
-#include "ops/conv/families.hpp"
-#include "ops/family.hpp"
-#include "ops/sddmm/row_strips.hpp"
-#include "ops/sddmm/tensor_sample.hpp"
-#include "ops/sddmm/wgmma_sample.hpp"
-#include "ops/softmax/row_softmax.hpp"
-#include "ops/softmax/split_softmax.hpp"
-#include "ops/spmm/nonzero_split.hpp"
-#include "ops/spmm/row_tile.hpp"
-#include "ops/spmm/sparse_tensor_mma.hpp"
-#include "ops/spmm/sparse_tensor_wgmma.hpp"
-#include "ops/spmm/sparse_vector.hpp"
-#include "ops/spmm/staged_rows.hpp"
-#include "ops/spmm/unpack_mma.hpp"
-#include "ops/spmm/unpack_wgmma.hpp"
 
 namespace vostok::ops {
 

@@ -8,9 +8,9 @@
 
 #include "compile/nvrtc.hpp"
 #include "compile/sweep_jobs.hpp"
+#include "ops/families.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
-#include "ops/spmm/sparse_tensor_mma.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"

@@ -8,6 +8,7 @@
 #include "compile/nvrtc.hpp"
 #include "compile/sweep_jobs.hpp"
 #include "contains.hpp"
+#include "ops/families.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 

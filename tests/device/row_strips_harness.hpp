@@ -10,6 +10,7 @@
 #include "codegen/fields.hpp"
 #include "device/kernel_devices.hpp"
 #include "device/uneven_mask.hpp"
+#include "ops/families.hpp"
 #include "ops/sddmm/row_strips.hpp"
 #include "sparse/generate.hpp"
 #include "sparse/strips.hpp"

@@ -3,10 +3,11 @@
 // properties occurs, sizes from nothing up, and what must not leak.
 #include <algorithm>
 
+#include <abi/sparse_tensor_mma.h>
 #include "config_fields.hpp"
 #include "device/packed_trials.hpp"
 #include "device/sparse_tensor_harness.hpp"
-#include "ops/spmm/sparse_tensor_mma.hpp"
+#include "ops/families.hpp"
 
 using namespace vostok;
 using namespace vostok::test;

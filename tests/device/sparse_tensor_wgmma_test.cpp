@@ -9,7 +9,7 @@
 #include "device/problem_levels.hpp"
 #include "device/sparse_tensor_harness.hpp"
 #include "device/uneven_mask.hpp"
-#include "ops/spmm/sparse_tensor_mma.hpp"
+#include "ops/families.hpp"
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
 #include "sparse/generate.hpp"
 

@@ -3,6 +3,7 @@
 #include "ops/spmm/sparse_vector.hpp"
 #include "device/packed_run.hpp"
 #include "device/packed_trials.hpp"
+#include "ops/families.hpp"
 #include "ops/topology/packed_runs.hpp"
 #include "sparse/packed_runs.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "config_fields.hpp"
 #include "device/csr_trials.hpp"
+#include "ops/families.hpp"
 #include "ops/spmm/staged_rows.hpp"
 
 using namespace vostok;

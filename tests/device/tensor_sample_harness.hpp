@@ -12,6 +12,7 @@
 #include "device/config_walk.hpp"
 #include "device/family_run.hpp"
 #include "device/uneven_mask.hpp"
+#include "ops/families.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"

@@ -8,6 +8,7 @@
 #include "base/checked.hpp"
 #include "codegen/fields.hpp"
 #include "device/unpack_harness.hpp"
+#include "ops/families.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "sparse/generate.hpp"
 

@@ -5,6 +5,7 @@
 #include "config_fields.hpp"
 #include "device/packed_trials.hpp"
 #include "device/unpack_harness.hpp"
+#include "ops/families.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 
 using namespace vostok;

@@ -9,6 +9,7 @@
 
 #include "codegen/fields.hpp"
 #include "device/unpack_harness.hpp"
+#include "ops/families.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"

@@ -8,6 +8,7 @@
 #include "device/pairwise.hpp"
 #include "device/sddmm_levels.hpp"
 #include "device/tensor_sample_harness.hpp"
+#include "ops/families.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
 #include "sparse/elements.hpp"
 #include "sparse/generate.hpp"

@@ -4,9 +4,9 @@
 #include <abi/depthwise.h>
 
 #include "codegen/expression.hpp"
-#include "ops/conv/families.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/conv/stream.hpp"
+#include "ops/families.hpp"
 #include "ops/limits.hpp"
 #include "ops/rules.hpp"
 

@@ -1,9 +1,9 @@
 #include <abi/im2col.h>
 
 #include "codegen/expression.hpp"
-#include "ops/conv/families.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/conv/stream.hpp"
+#include "ops/families.hpp"
 
 namespace vostok::ops {
 

@@ -1,7 +1,6 @@
 // row_strips on the host, in four parts: traits and launches (row_strips.cpp), rules, space, cost model.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 #include "ops/sddmm/problem.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_row_strips();
 
 namespace row_strips {
 

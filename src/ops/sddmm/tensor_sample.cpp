@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
+#include "ops/families.hpp"
 #include "ops/grid.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sample_operands.hpp"

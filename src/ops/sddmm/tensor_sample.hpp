@@ -1,7 +1,6 @@
 // tensor_sample on the host, in four parts: traits and launches (tensor_sample.cpp), rules, space, cost model.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 #include "ops/sddmm/problem.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_tensor_sample();
 
 namespace tensor_sample {
 

@@ -2,7 +2,6 @@
 // tensor_sample is in sample_launch.hpp.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,8 +11,6 @@
 #include "ops/sddmm/problem.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_wgmma_sample();
 
 namespace wgmma_sample {
 

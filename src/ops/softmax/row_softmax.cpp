@@ -5,6 +5,7 @@
 
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
+#include "ops/families.hpp"
 #include "ops/grid.hpp"
 #include "ops/softmax/decisions.hpp"
 

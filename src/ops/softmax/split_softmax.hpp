@@ -2,7 +2,6 @@
 // split_softmax_space.cpp.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,9 +12,6 @@
 #include "ops/softmax/subject.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_split_softmax();
-std::unique_ptr<Family> make_split_softmax_backward();
 
 struct SplitSoftmaxDecisions {
   static std::optional<std::string> forbidden(const SoftmaxSubject& subject, const SplitSoftmaxConfig& config);

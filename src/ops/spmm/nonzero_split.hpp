@@ -1,7 +1,6 @@
 // nonzero_split on the host, in four parts: traits and launches (nonzero_split.cpp), rules, space, cost model.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 #include "ops/spmm/csr_product.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_nonzero_split();
 
 namespace nonzero_split {
 

@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
+#include "ops/families.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/csr_product.hpp"
 #include "ops/topology/row_slots.hpp"

@@ -1,7 +1,6 @@
 // row_tile on the host, in four parts: traits and launches (row_tile.cpp), rules, space, cost model.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 #include "ops/spmm/problem.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_row_tile();
 
 namespace row_tile {
 

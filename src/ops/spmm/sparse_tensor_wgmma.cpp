@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "codegen/expression.hpp"
+#include "ops/families.hpp"
 #include "ops/spmm/dense_map.hpp"
 
 namespace vostok::ops {

@@ -1,7 +1,6 @@
 // sparse_tensor_wgmma on the host, in four parts: launches (sparse_tensor_wgmma.cpp), rules, space, cost model.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,8 +11,6 @@
 #include "ops/spmm/sparse_tensor.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_sparse_tensor_wgmma();
 
 namespace sparse_tensor_wgmma {
 

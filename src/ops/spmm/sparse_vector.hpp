@@ -1,7 +1,6 @@
 // sparse_vector on the host, in four parts: traits and launches (sparse_vector.cpp), rules, space, cost model.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 #include "ops/spmm/problem.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_sparse_vector();
 
 namespace sparse_vector {
 

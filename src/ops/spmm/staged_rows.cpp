@@ -9,6 +9,7 @@
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
+#include "ops/families.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/output_traits.hpp"
 

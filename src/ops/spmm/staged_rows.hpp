@@ -1,7 +1,6 @@
 // staged_rows on the host, in four parts: traits and launches (staged_rows.cpp), rules, space, cost model.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 #include "ops/spmm/csr_product.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_staged_rows();
 
 namespace staged_rows {
 

@@ -1,7 +1,6 @@
 // unpack_mma on the host, in four parts: traits and launches (unpack_mma.cpp), rules, space, cost model.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +10,6 @@
 #include "ops/spmm/problem.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_unpack_mma();
 
 namespace unpack_mma {
 

@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
+#include "ops/families.hpp"
 #include "ops/grid.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/dense_operands.hpp"

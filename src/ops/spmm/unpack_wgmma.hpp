@@ -1,7 +1,6 @@
 // unpack_wgmma on the host, in four parts: traits and launches (unpack_wgmma.cpp), rules, space, cost model.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,8 +13,6 @@
 #include "ops/topology/packed_strips.hpp"
 
 namespace vostok::ops {
-
-std::unique_ptr<Family> make_unpack_wgmma();
 
 namespace unpack_wgmma {
 

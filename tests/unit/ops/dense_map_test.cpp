@@ -1,5 +1,6 @@
 // What launches that copy B by a tensor map ask of it, and that they get it made.
 #include "ops/spmm/dense_map.hpp"
+#include "ops/families.hpp"
 
 #include <doctest/doctest.h>
 

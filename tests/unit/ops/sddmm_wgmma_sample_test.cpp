@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "contains.hpp"
+#include "ops/families.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
 #include "sparse/generate.hpp"
 #include "unit/fakes/fake_device.hpp"

@@ -1,11 +1,13 @@
-#include "ops/spmm/sparse_tensor_mma.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <functional>
 
-#include "codegen/fields.hpp"
+#include <abi/sparse_tensor_mma.h>
+#include "ops/families.hpp"
+#include "ops/spmm/sparse_tensor.hpp"
+
 #include "contains.hpp"
 #include "ops/topology/packed_format.hpp"
 #include "sparse/generate.hpp"
@@ -34,9 +36,9 @@ const ops::Family& family() {
 
 /// The reason against the default config with one change.
 std::string forbidden(const ops::SpmmQuery& query, const std::function<void(SparseTensorMmaConfig&)>& change) {
-  SparseTensorMmaConfig config = ops::sparse_tensor_mma::default_config(query);
+  auto config = family().default_config(query).as<SparseTensorMmaConfig>();
   change(config);
-  return ops::sparse_tensor_mma::forbidden(query, config).value_or("");
+  return family().forbidden(query, ops::Config::of(config)).value_or("");
 }
 
 Spmm random_problem(sparse::Random& random) {
@@ -121,7 +123,7 @@ TEST_CASE("sparse_tensor_mma packs, multiplies and sums") {
     for (const int k_split : {1, 2}) {
       const Spmm problem{.n = 128, .element = Dtype::f16, .value_lifetime = lifetime};
       const ops::SpmmQuery query = query_of(problem, layer);
-      SparseTensorMmaConfig config = ops::sparse_tensor_mma::default_config(query);
+      auto config = family().default_config(query).as<SparseTensorMmaConfig>();
       config.k_split = k_split;
       std::vector<std::string> wanted = {"sparse_tensor_mma"};
       if (lifetime == ValueLifetime::per_call) wanted.insert(wanted.begin(), "pack_sparse");

@@ -1,4 +1,5 @@
 #include "ops/spmm/sparse_tensor_wgmma.hpp"
+#include "ops/families.hpp"
 
 #include <doctest/doctest.h>
 

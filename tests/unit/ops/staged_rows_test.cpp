@@ -1,4 +1,5 @@
 #include "ops/spmm/staged_rows.hpp"
+#include "ops/families.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,5 @@
 #include "ops/spmm/unpack_mma.hpp"
+#include "ops/families.hpp"
 
 #include <doctest/doctest.h>
 
