@@ -27,7 +27,6 @@
 namespace vostok::bench {
 namespace {
 
-/// Its family and techniques follow.
 enum class Ablated : unsigned char { spmm, sddmm };
 
 constexpr const char* name(Ablated value) {
@@ -167,12 +166,12 @@ class Ablation {
     record_.add_row(std::move(row));
   }
 
-  /// Of operands of many decades, of which hardly a sum is good as tensor cores leave it.
+  /// Of operands whose sums are hardly ever good as tensor cores leave them.
   Json time_every_sum(plan::RaceSubject& subject, const Variation& whole) const {
     Json timing = nullptr;
     subject.with_wide_operands([&] {
-      const std::vector<Contender> contenders = {{.name = "every sum", .enqueue = whole.compiled.renewed()}};
-      timing = timed_json(time_side_by_side(session_->device(), contenders, options_.rounds).front());
+      const Contender contender{.name = "every sum", .enqueue = whole.compiled.renewed()};
+      timing = timed_json(time_side_by_side(session_->device(), {contender}, options_.rounds).front());
     });
     return timing;
   }
@@ -329,7 +328,6 @@ class Ablation {
     }
     return list;
   }
-
   /// Markdown. Slowdowns are over the problems whose config uses the technique.
   std::string table() const {
     std::map<std::string, int> groups;
@@ -376,8 +374,8 @@ int main(int argc, char** argv) {
   AblationOptions options;
   CLI::App app(
       "Each technique of row_tile (SpMM) or row_strips (SDDMM) switched off, one at a time, beside the whole. With "
-      "--effort heuristic the whole "
-      "is the default config. With --certificates: what certified sums cost, of whatever family each plan chose.",
+      "--effort heuristic the whole is the default config. With --certificates: what certified sums cost, of whatever "
+      "family each plan chose.",
       "bench_ablation");
   add_options(app, options);
   vostok::cli::add_enum_option(app, "--operation", options.operation, "spmm, or sddmm, whose n is the inner size");
