@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <thread>
 
 #include "base/digest.hpp"
 #include "base/text.hpp"
@@ -177,25 +176,23 @@ class Sweep {
   void compile(const Shard& shard, Json& row) {
     const std::span<const test::Job> left = std::span(shard.jobs).subspan(row["done"].get<std::size_t>());
     const double before_seconds = row["seconds"].get<double>(), start_seconds = progress_.elapsed_seconds();
-    const int threads =
-        options_.threads > 0 ? options_.threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     // Jobs end in another order than they began: what is behind the first that is not done is done again by the next
     // run.
     std::vector<std::optional<Result>> results(left.size());
     std::size_t whole = 0;
-    test::compile_jobs(*nvrtc_, left, threads,
-                       [&](const test::Job& job, const device::Image& image, const std::string& failure) {
-                         results[static_cast<std::size_t>(&job - left.data())] = {image.registers, image.spill_bytes,
-                                                                                  image.warnings, failure};
-                         for (; whole < results.size() && results[whole]; ++whole, ++done_) {
-                           note(row, left[whole], *results[whole]);
-                           results[whole] = Result();
-                           count(row["done"]);
-                         }
-                         row["seconds"] = number(before_seconds + progress_.elapsed_seconds() - start_seconds);
-                         say(shard, row);
-                         return !progress_.out_of_time();
-                       });
+    test::compile_jobs(*nvrtc_, left, options_.threads, [&](const test::Job& job, const test::Outcome& outcome) {
+      const device::Image& image = outcome.image;
+      results[static_cast<std::size_t>(&job - left.data())] = {image.registers, image.spill_bytes, image.warnings,
+                                                               outcome.failure};
+      for (; whole < results.size() && results[whole]; ++whole, ++done_) {
+        note(row, left[whole], *results[whole]);
+        results[whole] = Result();
+        count(row["done"]);
+      }
+      row["seconds"] = number(before_seconds + progress_.elapsed_seconds() - start_seconds);
+      say(shard, row);
+      return !progress_.out_of_time();
+    });
   }
 
   /// On stderr and into the file, every two seconds.
@@ -217,15 +214,9 @@ class Sweep {
     if (options_.out.empty()) return;
     const bool complete =
         std::all_of(rows_.begin(), rows_.end(), [](const Json& row) { return row["done"] == row["kernels"]; });
-    write_json(options_.out, {{"schema", record_schema},
-                              {"benchmark", "compile_sweep"},
-                              {"complete", complete},
-                              {"command", options_.command},
-                              {"date", utc_now()},
-                              {"commit", commit_of(options_)},
-                              {"compiler", nvrtc_->identity()},
-                              {"sample", options_.sample},
-                              {"rows", rows_}});
+    Json record = record_head("compile_sweep", options_, complete);
+    record.update(Json{{"compiler", nvrtc_->identity()}, {"sample", options_.sample}, {"rows", rows_}});
+    write_json(options_.out, record);
   }
 
   std::string table() const {

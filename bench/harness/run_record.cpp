@@ -74,21 +74,22 @@ std::string parse_driver_version(const std::string& text) {
   return std::regex_search(text, match, std::regex(R"(\s(\d+\.\d+(\.\d+)?)\s)")) ? match[1].str() : std::string();
 }
 
+Json record_head(const std::string& benchmark, const RunOptions& options, bool complete) {
+  return {{"schema", record_schema},    {"benchmark", benchmark}, {"complete", complete},
+          {"command", options.command}, {"date", utc_now()},      {"commit", commit_of(options)}};
+}
+
 RunRecord::RunRecord(const std::string& benchmark, const RunOptions& options, const Context& context)
     : options_(options), context_(context) {
-  facts_ = {{"schema", record_schema},
-            {"benchmark", benchmark},
-            {"complete", false},
-            {"command", options.command},
-            {"date", utc_now()},
-            {"seconds", nullptr},
-            {"commit", commit_of(options)},
-            {"library_version", library_version},
-            {"templates", Json::object()},
-            {"device", device_json(context.device())},
-            {"compiler", text_or_null(compiler_identity(device_of(context)))},
-            {"host", {{"processor", text_or_null(processor())}, {"cores", std::thread::hardware_concurrency()}}},
-            {"clocks", {{"before", clocks_json(device_of(context).clocks())}, {"after", nullptr}}}};
+  facts_ = record_head(benchmark, options, false);
+  facts_.update(
+      Json{{"seconds", nullptr},
+           {"library_version", library_version},
+           {"templates", Json::object()},
+           {"device", device_json(context.device())},
+           {"compiler", text_or_null(compiler_identity(device_of(context)))},
+           {"host", {{"processor", text_or_null(processor())}, {"cores", std::thread::hardware_concurrency()}}},
+           {"clocks", {{"before", clocks_json(device_of(context).clocks())}, {"after", nullptr}}}});
 }
 
 void RunRecord::add_nothing_to_compute(const Problem& problem) {

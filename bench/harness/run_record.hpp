@@ -40,6 +40,8 @@ class RunRecord {
 inline constexpr int record_schema = 3;
 /// "2026-11-20T12:00:00Z"
 std::string utc_now();
+/// The first fields of every file: schema, benchmark, complete, command, date (now) and commit.
+Json record_head(const std::string& benchmark, const RunOptions& options, bool complete);
 /// The commit of the options, or of this build.
 std::string commit_of(const RunOptions& options);
 

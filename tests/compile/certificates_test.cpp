@@ -46,18 +46,18 @@ TEST_CASE("kernels that certify sums compile without spills in their loops, for 
   add_certified(jobs, *ops::make_sparse_tensor_mma(), "spmm", "sm_90", 2);
   add_certified(jobs, *ops::make_sparse_tensor_wgmma(), "spmm", "sm_90", 2);
   int compiled = 0;
-  test::compile_jobs(*nvrtc, jobs.list(), 2,
-                     [&](const test::Job& job, const device::Image& image, const std::string& failure) {
-                       CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
-                       constexpr int most_spills = 112;  // stores and loads: a config of two blocks on a multiprocessor
-                                                         // sets seven registers aside, over its loop
-                       CHECK_MESSAGE(image.spill_bytes <= most_spills, job.architecture, ": ", image.spill_bytes,
-                                     " bytes, ", job.request.expression);
-                       CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ",
-                                     image.warnings.empty() ? "" : image.warnings.front());
-                       ++compiled;
-                       return true;
-                     });
+  test::compile_jobs(*nvrtc, jobs.list(), 2, [&](const test::Job& job, const test::Outcome& outcome) {
+    const auto& [image, failure, seconds] = outcome;
+    CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
+    constexpr int most_spills = 112;  // stores and loads: a config of two blocks on a multiprocessor
+                                      // sets seven registers aside, over its loop
+    CHECK_MESSAGE(image.spill_bytes <= most_spills, job.architecture, ": ", image.spill_bytes, " bytes, ",
+                  job.request.expression);
+    CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ",
+                  image.warnings.empty() ? "" : image.warnings.front());
+    ++compiled;
+    return true;
+  });
   std::printf("%d kernels that certify sums\n", compiled);
   CHECK(compiled >= 20);
 }

@@ -108,14 +108,14 @@ TEST_CASE("every way of B to wgmma compiles for sm_90a without spills, for both 
   // A tile narrower than the boxes of a row-major B.
   add_unpack(jobs, *unpack, {.n = 16, .element = Dtype::f16}, 16);
   int compiled = 0;
-  test::compile_jobs(*nvrtc, jobs.list(), 2,
-                     [&](const test::Job& job, const device::Image& image, const std::string& failure) {
-                       CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
-                       CHECK_MESSAGE(image.spill_bytes == 0, job.request.expression);
-                       CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ",
-                                     image.warnings.empty() ? "" : image.warnings.front());
-                       ++compiled;
-                       return true;
-                     });
+  test::compile_jobs(*nvrtc, jobs.list(), 2, [&](const test::Job& job, const test::Outcome& outcome) {
+    const auto& [image, failure, seconds] = outcome;
+    CHECK_MESSAGE(failure.empty(), job.request.expression, ": ", failure);
+    CHECK_MESSAGE(image.spill_bytes == 0, job.request.expression);
+    CHECK_MESSAGE(image.warnings.empty(), job.request.expression, ": ",
+                  image.warnings.empty() ? "" : image.warnings.front());
+    ++compiled;
+    return true;
+  });
   CHECK(compiled >= 64);
 }

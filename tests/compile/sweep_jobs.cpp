@@ -4,9 +4,26 @@
 #include <atomic>
 #include <thread>
 
+#include "base/stopwatch.hpp"
 #include "sparse/generate.hpp"
 
 namespace vostok::test {
+
+namespace {
+
+Outcome compile(const device::Compiler& nvrtc, const Job& job) {
+  Outcome outcome;
+  const Stopwatch watch;
+  try {
+    outcome.image = nvrtc.compile(codegen::make_source(job.request, job.architecture));
+  } catch (const Error& error) {
+    outcome.failure = error.what();
+  }
+  outcome.seconds = watch.seconds();
+  return outcome;
+}
+
+}  // namespace
 
 const std::map<std::string_view, SweepQueries (*)()>& sweep_queries() {
   static const std::map<std::string_view, SweepQueries (*)()> queries = {
@@ -29,11 +46,15 @@ std::vector<Space> spaces_of(const ops::Family& family, const SweepQueries& quer
   return spaces;
 }
 
+bool Jobs::add(const codegen::KernelRequest& request, const std::string& architecture, bool is_default) {
+  if (!seen_.insert({request.expression, architecture}).second) return false;
+  list_.push_back({request, architecture, is_default});
+  return true;
+}
+
 void Jobs::add(const ops::Family& family, const ops::Query& query, const ops::Config& config,
                const std::string& architecture, bool is_default) {
-  for (const ops::Launch& launch : family.launches(query, config, {}))
-    if (seen_.insert({launch.request().expression, architecture}).second)
-      list_.push_back({launch.request(), architecture, is_default});
+  for (const ops::Launch& launch : family.launches(query, config, {})) add(launch.request(), architecture, is_default);
 }
 
 void Jobs::add_defaults(const ops::Family& family, const std::vector<Space>& spaces, const std::string& architecture,
@@ -60,25 +81,19 @@ void Jobs::add_sample(const ops::Family& family, const std::vector<Space>& space
   }
 }
 
-void compile_jobs(
-    const device::Compiler& nvrtc, std::span<const Job> jobs, int threads,
-    const std::function<bool(const Job& job, const device::Image& image, const std::string& failure)>& report) {
+void compile_jobs(const device::Compiler& nvrtc, std::span<const Job> jobs, int threads,
+                  const std::function<bool(const Job& job, const Outcome& outcome)>& report) {
   std::mutex mutex;
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> goes_on = true;
   const auto work = [&] {
     for (std::size_t i = next++; goes_on && i < jobs.size(); i = next++) {
-      device::Image image;
-      std::string failure;
-      try {
-        image = nvrtc.compile(codegen::make_source(jobs[i].request, jobs[i].architecture));
-      } catch (const Error& error) {
-        failure = error.what();
-      }
+      const Outcome outcome = compile(nvrtc, jobs[i]);
       const std::lock_guard lock(mutex);
-      if (!report(jobs[i], image, failure)) goes_on = false;
+      if (!report(jobs[i], outcome)) goes_on = false;
     }
   };
+  if (threads <= 0) threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::thread> others;
   for (int i = 1; i < threads; ++i) others.emplace_back(work);
   work();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,8 @@ std::vector<Space> spaces_of(const ops::Family& family, const SweepQueries& quer
 /// Each kernel once, however many configs launch it, in the order in which they came.
 class Jobs {
  public:
+  /// Whether the kernel was not there yet.
+  bool add(const codegen::KernelRequest& request, const std::string& architecture, bool is_default);
   void add(const ops::Family& family, const ops::Query& query, const ops::Config& config,
            const std::string& architecture, bool is_default);
   /// Of every `every`-th problem from the `first` on.
@@ -56,10 +59,16 @@ class Jobs {
   std::vector<Job> list_;
 };
 
-/// Compiles jobs first to last on `threads` threads, and says of each what came of it: an image, or why there is none.
+/// What came of a job: an image, or why there is none.
+struct Outcome {
+  device::Image image = {};
+  std::string failure = {};
+  double seconds = 0;  ///< of one thread
+};
+
+/// Compiles jobs first to last on `threads` threads (0: one per core), and says of each what came of it.
 /// `report` is called by one thread at a time; where it returns false no further job is begun.
-void compile_jobs(
-    const device::Compiler& nvrtc, std::span<const Job> jobs, int threads,
-    const std::function<bool(const Job& job, const device::Image& image, const std::string& failure)>& report);
+void compile_jobs(const device::Compiler& nvrtc, std::span<const Job> jobs, int threads,
+                  const std::function<bool(const Job& job, const Outcome& outcome)>& report);
 
 }  // namespace vostok::test

@@ -44,7 +44,8 @@ struct Tally {
   int slow_defaults = 0;  ///< of which ptxas says that they are serialised, or ignore an instruction
   std::string first_slow_default;
 
-  void note(const test::Job& job, const device::Image& image, const std::string& failure) {
+  void note(const test::Job& job, const test::Outcome& outcome) {
+    const auto& [image, failure, seconds] = outcome;
     if (!failure.empty() && failed++ == 0) first_failure = job.architecture + ": " + failure;
     if (image.spill_bytes > 0) ++spilling;
     if (image.spill_bytes > 0 && job.is_default && spilling_defaults++ == 0)
@@ -56,8 +57,8 @@ struct Tally {
 
 Tally compile_all(const device::Compiler& nvrtc, const std::vector<test::Job>& jobs) {
   Tally tally;
-  test::compile_jobs(nvrtc, jobs, 2, [&](const test::Job& job, const device::Image& image, const std::string& failure) {
-    tally.note(job, image, failure);
+  test::compile_jobs(nvrtc, jobs, 2, [&](const test::Job& job, const test::Outcome& outcome) {
+    tally.note(job, outcome);
     return true;
   });
   return tally;
