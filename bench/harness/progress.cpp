@@ -14,6 +14,8 @@ void Progress::start(const std::string& problem) {
   const std::string estimate =
       started_ == 0 ? std::string() : fmt::format(", about {} left", duration_text(left_seconds));
   ++started_;
+  if (started_ > 1 && elapsed_seconds() - said_seconds_ < pause_seconds_) return;
+  said_seconds_ = elapsed_seconds();
   std::fputs(fmt::format("[{}/{}{}] {}\n", started_, problems_, estimate, problem).c_str(), stderr);
 }
 

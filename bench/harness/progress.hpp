@@ -9,8 +9,9 @@ namespace vostok::bench {
 
 class Progress {
  public:
-  /// `deadline_seconds`: 0 means none.
-  Progress(std::size_t problems, double deadline_seconds) : problems_(problems), deadline_seconds_(deadline_seconds) {}
+  /// `deadline_seconds`: 0 means none. `pause_seconds`: the least time between two lines, where problems are short.
+  Progress(std::size_t problems, double deadline_seconds, double pause_seconds = 0)
+      : problems_(problems), deadline_seconds_(deadline_seconds), pause_seconds_(pause_seconds) {}
 
   bool out_of_time() const { return deadline_seconds_ > 0 && elapsed_seconds() > deadline_seconds_; }
   /// Announces the next problem, and about how long the rest will take.
@@ -22,7 +23,9 @@ class Progress {
  private:
   std::size_t problems_;
   double deadline_seconds_;
+  double pause_seconds_;
   std::size_t started_ = 0;
+  double said_seconds_ = 0;  ///< when the last line came
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -257,7 +257,18 @@ gcn = _plain(
     "gnn",
 )
 training = _plain("training", "A mask that changes while training", "", "training", "training", "sparse_mlp")
-KNOWN = ("ablation", "compile_sweep", "overhead", "plan", "matrices", "matrix_study", "spmm", "sddmm", "softmax")
+KNOWN = (
+    "ablation",
+    "compile_sweep",
+    "shipped_kernels",
+    "overhead",
+    "plan",
+    "matrices",
+    "matrix_study",
+    "spmm",
+    "sddmm",
+    "softmax",
+)
 SHOWN = (
     "transformer",
     "mobilenet",
