@@ -58,9 +58,11 @@ class ChosenKernels {
     const auto query = plan::query_of(row.problem, device_of(row.device));
     const ops::Family* const family = ops::find_family(row.problem.operation, row.winner.family);
     if (!query || family == nullptr) fail_choice(row, "this version does not know its fields or its family");
-    if (const auto reason = family->forbidden(*query, row.winner.config)) fail_choice(row, *reason);
-    for (const ops::Launch& launch : family->launches(*query, row.winner.config, {})) add(row, launch);
-    if (const std::string format = family->packed_format(*query, row.winner.config); !format.empty())
+    const auto config = family->read(row.winner.config);
+    if (!config) fail_choice(row, "a value is not understood");
+    if (const auto reason = family->forbidden(*query, *config)) fail_choice(row, *reason);
+    for (const ops::Launch& launch : family->launches(*query, *config, {})) add(row, launch);
+    if (const std::string format = family->packed_format(*query, *config); !format.empty())
       add(row, ops::find_packed_format(format)->pack_launch({.element = element_of(row)}));
     ++choices_;
   }
