@@ -11,7 +11,6 @@
 #include "ops/families.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
-#include "ops/spmm/sparse_tensor_wgmma.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 

@@ -4,12 +4,13 @@
 
 #include <memory>
 
+#include <abi/sparse_tensor_wgmma.h>
+
 #include "codegen/fields.hpp"
 #include "compile/nvrtc.hpp"
 #include "compile/sweep_jobs.hpp"
 #include "contains.hpp"
 #include "ops/families.hpp"
-#include "ops/spmm/sparse_tensor_wgmma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 
 using namespace vostok;

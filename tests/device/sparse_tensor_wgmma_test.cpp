@@ -4,13 +4,14 @@
 
 #include <cstdio>
 
+#include <abi/sparse_tensor_wgmma.h>
+
 #include "codegen/fields.hpp"
 #include "config_fields.hpp"
 #include "device/problem_levels.hpp"
 #include "device/sparse_tensor_harness.hpp"
 #include "device/uneven_mask.hpp"
 #include "ops/families.hpp"
-#include "ops/spmm/sparse_tensor_wgmma.hpp"
 #include "sparse/generate.hpp"
 
 using namespace vostok;

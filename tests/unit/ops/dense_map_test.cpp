@@ -1,6 +1,8 @@
 // What launches that copy B by a tensor map ask of it, and that they get it made.
-#include "ops/spmm/dense_map.hpp"
+#include <abi/sparse_tensor_wgmma.h>
+
 #include "ops/families.hpp"
+#include "ops/spmm/dense_map.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "codegen/fields.hpp"
-#include "ops/spmm/sparse_tensor_wgmma.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 #include "unit/fakes/fake_device.hpp"
 

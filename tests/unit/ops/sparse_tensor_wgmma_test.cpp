@@ -1,5 +1,7 @@
-#include "ops/spmm/sparse_tensor_wgmma.hpp"
+#include <abi/sparse_tensor_wgmma.h>
+
 #include "ops/families.hpp"
+#include "ops/spmm/sparse_tensor.hpp"
 
 #include <doctest/doctest.h>
 
@@ -33,11 +35,19 @@ const ops::Family& family() {
   return *made;
 }
 
+SparseTensorWgmmaConfig default_config(const ops::SpmmQuery& query) {
+  return family().default_config(query).as<SparseTensorWgmmaConfig>();
+}
+
+std::string reason_against(const ops::SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
+  return family().forbidden(query, ops::Config::of(config)).value_or("");
+}
+
 /// The reason against the default config with one change.
 std::string forbidden(const ops::SpmmQuery& query, const std::function<void(SparseTensorWgmmaConfig&)>& change) {
-  SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query);
+  SparseTensorWgmmaConfig config = default_config(query);
   change(config);
-  return ops::sparse_tensor_wgmma::forbidden(query, config).value_or("");
+  return reason_against(query, config);
 }
 
 Spmm random_problem(sparse::Random& random) {
@@ -122,7 +132,7 @@ TEST_CASE(
     SparseTensorWgmmaConfig config{
         .warpgroups = 1, .tile_columns = 128, .stages = 2, .producer_warps = 1, .tensor_copies = true};
     change(config);
-    return ops::sparse_tensor_wgmma::forbidden(query_of(large, layer, &device), config).value_or("");
+    return reason_against(query_of(large, layer, &device), config);
   };
   CHECK(reason([](SparseTensorWgmmaConfig&) {}).empty());
   CHECK(reason([](SparseTensorWgmmaConfig& c) { c.producer_warps = 4; }).empty());
@@ -130,34 +140,35 @@ TEST_CASE(
   CHECK(contains(reason([](SparseTensorWgmmaConfig& c) { c.tensor_copies = false; }), "four warps"));
   device.tensor_maps = false;
   CHECK(contains(reason([](SparseTensorWgmmaConfig&) {}), "CUDA 12.0"));
-  CHECK(contains(ops::sparse_tensor_wgmma::forbidden(
-                     query_of({.n = 128, .element = Dtype::f16, .dense_leading = std::int64_t{1} << 39}, layer),
-                     {.tile_columns = 128, .stages = 2, .tensor_copies = true})
-                     .value_or(""),
-                 "larger than a tensor map"));
+  CHECK(contains(
+      reason_against(query_of({.n = 128, .element = Dtype::f16, .dense_leading = std::int64_t{1} << 39}, layer),
+                     {.tile_columns = 128, .stages = 2, .tensor_copies = true}),
+      "larger than a tensor map"));
 }
 
 TEST_CASE(
     "sparse_tensor_wgmma's space copies B by maps and by threads, by maps first, and by threads alone without them") {
   test::FakeDevice device;
-  const auto ways = [&](const std::vector<SparseTensorWgmmaConfig>& list, const ops::SpmmQuery& query) {
+  const auto ways = [&](const std::vector<ops::Config>& list, const ops::SpmmQuery& query) {
     std::set<bool> found;
-    for (const SparseTensorWgmmaConfig& c : list)
-      if (!ops::sparse_tensor_wgmma::forbidden(query, c)) found.insert(c.tensor_copies);
+    for (const ops::Config& c : list)
+      if (!family().forbidden(query, c)) found.insert(c.as<SparseTensorWgmmaConfig>().tensor_copies);
     return found;
   };
   const ops::SpmmQuery query = query_of(large, layer, &device);
-  CHECK(ops::sparse_tensor_wgmma::default_config(query).tensor_copies);
-  CHECK(ways(ops::sparse_tensor_wgmma::space(query), query) == std::set<bool>{false, true});
-  CHECK(ways(ops::sparse_tensor_wgmma::short_list(query), query) == std::set<bool>{true});
+  CHECK(default_config(query).tensor_copies);
+  CHECK(ways(family().space(query), query) == std::set<bool>{false, true});
+  CHECK(ways(family().short_list(query), query) == std::set<bool>{true});
   std::set<std::pair<int, int>> tiles;  // ways of B leave room for several
-  for (const SparseTensorWgmmaConfig& c : ops::sparse_tensor_wgmma::short_list(
-           query_of({.n = 512, .element = Dtype::f16}, statistics_of(8192, 2048, 0.1), &device)))
+  const ops::SpmmQuery smaller = query_of({.n = 512, .element = Dtype::f16}, statistics_of(8192, 2048, 0.1), &device);
+  for (const ops::Config& listed : family().short_list(smaller)) {
+    const auto c = listed.as<SparseTensorWgmmaConfig>();
     tiles.insert({c.warpgroups, c.tile_columns});
+  }
   CHECK(tiles.size() >= 3);
   device.tensor_maps = false;
-  CHECK(ways(ops::sparse_tensor_wgmma::space(query), query) == std::set<bool>{false});
-  CHECK_FALSE(ops::sparse_tensor_wgmma::default_config(query).tensor_copies);
+  CHECK(ways(family().space(query), query) == std::set<bool>{false});
+  CHECK_FALSE(default_config(query).tensor_copies);
 }
 
 TEST_CASE("sparse_tensor_wgmma packs, multiplies and sums, for sm_90a") {
@@ -165,7 +176,7 @@ TEST_CASE("sparse_tensor_wgmma packs, multiplies and sums, for sm_90a") {
     for (const int k_split : {1, 2}) {
       const Spmm problem{.n = 128, .element = Dtype::f16, .value_lifetime = lifetime};
       const ops::SpmmQuery query = query_of(problem, layer);
-      SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query);
+      SparseTensorWgmmaConfig config = default_config(query);
       config.k_split = k_split;
       config.cluster_sums = false;
       std::vector<std::string> wanted = {"sparse_tensor_wgmma"};
@@ -188,7 +199,7 @@ TEST_CASE(
                      .value_lifetime = ValueLifetime::persistent,
                      .epilogue = {.bias = Bias::per_row}};
   const ops::SpmmQuery query = query_of(problem, layer);
-  SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query);
+  SparseTensorWgmmaConfig config = default_config(query);
   config.k_split = 2;
   for (const bool cluster : {false, true}) {
     CAPTURE(cluster);
@@ -198,15 +209,15 @@ TEST_CASE(
     CHECK(shape_of(launches.front(), problem).cluster == (cluster ? 2 : 1));
     const bool adds_bias = contains(launches.front().request().expression, "Bias::per_row");
     CHECK(adds_bias == cluster);
-    CHECK((ops::sparse_tensor_wgmma::workspace(query, config).bytes == 0) == cluster);
+    CHECK((family().workspace_bytes(query, ops::Config::of(config)) == 0) == cluster);
   }
   config.k_split = 9;
-  CHECK(contains(ops::sparse_tensor_wgmma::forbidden(query, config).value_or(""), "2 to 8 slices"));
+  CHECK(contains(reason_against(query, config), "2 to 8 slices"));
 }
 
 TEST_CASE(
     "the tile that was fastest for large products is sparse_tensor_wgmma's default there: 128 rows by 256 columns") {
-  const SparseTensorWgmmaConfig config = ops::sparse_tensor_wgmma::default_config(query_of(large, layer));
+  const SparseTensorWgmmaConfig config = default_config(query_of(large, layer));
   CHECK(config.warpgroups == 2);
   CHECK(config.tile_columns == 256);
   CHECK(config.k_split == 1);
