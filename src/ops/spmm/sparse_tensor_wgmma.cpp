@@ -46,10 +46,7 @@ Case case_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
   return {query, sparse_tensor::traits(query, launched_slices(config)), config};
 }
 
-/// Registers available to a multiplying thread, and those for sums, two strips and addresses.
-int register_limit(const SparseTensorWgmmaConfig& c) {
-  return exchanges_registers(c) ? gained_registers(c) : launch_registers(c);
-}
+/// Of a multiplying thread, for sums, two strips and addresses.
 int registers_needed(const SparseTensorWgmmaConfig& c) {
   constexpr int strips = 2 * (sparse_steps() * sparse_most_passes() * (sparse_registers() + 1) + 1);
   constexpr int addresses = 34;
@@ -60,16 +57,10 @@ int registers_needed(const SparseTensorWgmmaConfig& c) {
 constexpr std::array rules = {
     Rule{lacks_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
     Rule{past_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
-    Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) {
-           return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > multiprocessor_of_sm_90.threads;
-         }},
+    of_warpgroups::threads_fit<Case>,
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
-         [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
-    // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later
-    // (C7602).
-    Rule{"a multiplication's operands do not fit the registers that threads are launched with",
-         [](const Case& c) { return c.config.tile_columns / 2 + 24 >= launch_registers(c.config); }},
+         [](const Case& c) { return registers_needed(c.config) > of_warpgroups::register_limit(c.config); }},
+    of_warpgroups::operands_fit<Case>,
     of_tiles::every_slice_has_blocks<Case>,
     Rule{exceeds_clusters_reason,
          [](const Case& c) {
@@ -77,13 +68,7 @@ constexpr std::array rules = {
          }},
     of_tiles::grid_holds_tiles<Case>,
     of_tiles::grid_holds_slices<Case>,
-    Rule{"the stages do not fit the device's shared memory",
-         [](const Case& c) {
-           const std::int64_t bytes = shared_bytes(c.traits, c.config);
-           return bytes > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90) ||
-                  c.config.min_blocks * (bytes + reserved_shared_bytes) >
-                      multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
-         }},
+    of_warpgroups::stages_fit<Case>,
     of_tiles::columns_are_filled<Case, 64>,
     Rule{"half of the tile's rows, of more than 64, would lie past the last one",
          [](const Case& c) { return c.config.warpgroups > 1 && tile_rows(c.config) >= 2 * c.query.statistics.rows; }},

@@ -1,4 +1,5 @@
-// Rules of every family that multiplies tiles of C by slices of k: about the grid, and tiles that would be half empty.
+// Rules of every family that multiplies tiles of C by slices of k: about the grid, tiles that would be half empty, and
+// what warpgroups need.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "base/checked.hpp"
 #include "ops/grid.hpp"
+#include "ops/limits.hpp"
 #include "ops/rules.hpp"
 #include "ops/spmm/problem.hpp"
 
@@ -57,3 +59,35 @@ inline constexpr std::int64_t most_partial_bytes = std::int64_t{512} << 20;
 inline constexpr const char* partial_bytes_reason = "the sums of slices would take more than 512 MiB";
 
 }  // namespace vostok::ops::of_tiles
+
+/// Rules of the families whose warpgroups multiply (wgmma).
+namespace vostok::ops::of_warpgroups {
+
+/// Registers available to a thread that multiplies.
+template <class Config>
+int register_limit(const Config& config) {
+  return exchanges_registers(config) ? gained_registers(config) : launch_registers(config);
+}
+
+template <class Case>
+inline constexpr Rule<Case> threads_fit = {
+    "min_blocks blocks have more threads than a multiprocessor runs", [](const Case& c) {
+      return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > multiprocessor_of_sm_90.threads;
+    }};
+
+/// ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later (C7602).
+template <class Case>
+inline constexpr Rule<Case> operands_fit = {
+    "a multiplication's operands do not fit the registers that threads are launched with",
+    [](const Case& c) { return c.config.tile_columns / 2 + 24 >= launch_registers(c.config); }};
+
+template <class Case>
+inline constexpr Rule<Case> stages_fit = {
+    "the stages do not fit the device's shared memory", [](const Case& c) {
+      const std::int64_t bytes = shared_bytes(c.traits, c.config);
+      return bytes > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90) ||
+             c.config.min_blocks * (bytes + reserved_shared_bytes) >
+                 multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
+    }};
+
+}  // namespace vostok::ops::of_warpgroups

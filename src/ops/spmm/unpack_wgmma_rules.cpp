@@ -26,15 +26,12 @@ Case case_of(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   return {query, stage_traits(query, config), config};
 }
 
-/// Registers available to a multiplying thread, and those for sums, fragments and addresses.
-int register_limit(const UnpackWgmmaConfig& config) {
-  return exchanges_registers(config) ? gained_registers(config) : launch_registers(config);
-}
+/// Of a multiplying thread, for sums, fragments and addresses.
 int registers_needed(const UnpackWgmmaConfig& config) {
   const int sums = config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
   const int fragments = fragment_registers(config) * (config.overlap ? 2 : 1);
   // The fewer there are, the more are spent on what the compiler could not place otherwise.
-  const int tight = register_limit(config) <= 64 ? 14 : 0;
+  const int tight = of_warpgroups::register_limit(config) <= 64 ? 14 : 0;
   const int addresses = (config.overlap ? 24 : 15) + tight;
   return sums + fragments + addresses;
 }
@@ -53,16 +50,10 @@ constexpr std::array rules_of_tile = {
          [](const Case& c) {
            return takes_fours(c.config) && packed_strips_declined(c.query.statistics, c.config.grain).has_value();
          }},
-    Rule{"min_blocks blocks have more threads than a multiprocessor runs",
-         [](const Case& c) {
-           return (threads(c.config) + 127) / 128 * 128 * c.config.min_blocks > multiprocessor_of_sm_90.threads;
-         }},
+    of_warpgroups::threads_fit<Case>,
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
-         [](const Case& c) { return registers_needed(c.config) > register_limit(c.config); }},
-    // ptxas refuses a multiplication whose operands do not fit those, however many a warpgroup takes over later
-    // (C7602).
-    Rule{"a multiplication's operands do not fit the registers that threads are launched with",
-         [](const Case& c) { return c.config.tile_columns / 2 + 24 >= launch_registers(c.config); }},
+         [](const Case& c) { return registers_needed(c.config) > of_warpgroups::register_limit(c.config); }},
+    of_warpgroups::operands_fit<Case>,
     of_tiles::grid_holds_tiles<Case>,
     Rule{"B has more tiles than their kernel's grid holds",
          [](const Case& c) {
@@ -85,13 +76,7 @@ constexpr std::array rules_of_slicing = {
     Rule{"a slice of k has fewer blocks of 64 than there are k_groups",
          [](const Case& c) { return c.config.k_groups > 1 && slice_blocks(c.query, c.config) < c.config.k_groups; }},
     of_tiles::grid_holds_slices<Case>,
-    Rule{"the stages do not fit the device's shared memory",
-         [](const Case& c) {
-           const std::int64_t bytes = shared_bytes(c.traits, c.config);
-           return bytes > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90) ||
-                  c.config.min_blocks * (bytes + reserved_shared_bytes) >
-                      multiprocessor_of(c.query.device, multiprocessor_of_sm_90).shared_bytes;
-         }},
+    of_warpgroups::stages_fit<Case>,
     Rule{of_tiles::partial_bytes_reason,
          [](const Case& c) {
            return launched_slices(c.config) > 1 &&
