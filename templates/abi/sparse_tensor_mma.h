@@ -1,6 +1,7 @@
 // sparse_tensor_mma, sparse_tensor by mma.sp (sm_80 and later): what host and kernel share.
 #pragma once
 
+#include "abi/part_contracts.h"
 #include "abi/sparse_tensor.h"
 #include "abi/strip_stages.h"
 
@@ -91,5 +92,7 @@ constexpr void kernel_rules(RuleCheck& rule, const SparseTensorTraits& t, const 
   rule("a line of B has no more chunks than a block has threads",
        [&] { return dense_line_chunks(t, c) <= threads(c); });
 }
+
+static_assert(UnpacksByTeams<SparseTensorTraits, SparseTensorMmaConfig>, "a part lacks what it asks of a config");
 
 }  // namespace vostok

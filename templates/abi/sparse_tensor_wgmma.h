@@ -1,6 +1,7 @@
 // sparse_tensor_wgmma, sparse_tensor by wgmma.sp (Hopper, sm_90a): what host and kernel share.
 #pragma once
 
+#include "abi/part_contracts.h"
 #include "abi/sparse_tensor.h"
 #include "abi/split_dense.h"
 #include "abi/tensor_map.h"
@@ -134,5 +135,8 @@ constexpr void kernel_rules(RuleCheck& rule, const SparseTensorTraits& t, const 
   rule("the sums of a cluster's slices fit in the place of the stages",
        [&] { return tile_parts(c).bytes() <= ring_bytes(t, c); });
 }
+
+static_assert(UnpacksByWarpgroups<SparseTensorTraits, SparseTensorWgmmaConfig>,
+              "a part lacks what it asks of a config");
 
 }  // namespace vostok

@@ -4,6 +4,7 @@
 #include "abi/enums.h"
 #include "abi/fields.h"
 #include "abi/packed_strips.h"
+#include "abi/part_contracts.h"
 #include "abi/strip_stages.h"
 #include "abi/sums_again.h"
 #include "abi/unpack_sum.h"
@@ -232,5 +233,7 @@ constexpr void kernel_rules(RuleCheck& rule, const UnpackMmaTraits& t, const Unp
   rule("the sums of k_warps fit in the place of the stages",
        [&] { return team_sums_bytes(c) <= teams(c) * team_shared_bytes(c); });
 }
+
+static_assert(UnpacksByTeams<UnpackMmaTraits, UnpackMmaConfig>, "a part lacks what it asks of a config");
 
 }  // namespace vostok

@@ -4,6 +4,7 @@
 #include "abi/enums.h"
 #include "abi/fields.h"
 #include "abi/packed_strips.h"
+#include "abi/part_contracts.h"
 #include "abi/split_dense.h"
 #include "abi/sums_again.h"
 #include "abi/tensor_map.h"
@@ -349,5 +350,7 @@ constexpr void kernel_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const U
   tile_rules(rule, t, c);
   slicing_rules(rule, t, c);
 }
+
+static_assert(UnpacksByWarpgroups<UnpackWgmmaTraits, UnpackWgmmaConfig>, "a part lacks what it asks of a config");
 
 }  // namespace vostok

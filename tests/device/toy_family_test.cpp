@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include <abi/part_contracts.h>
 #include <toy/abi.h>
 
 #include "codegen/expression.hpp"
@@ -21,6 +22,7 @@ using namespace vostok;
 namespace {
 
 static_assert(codegen::lists_every_field<ToyTraits>() && codegen::lists_every_field<ToyConfig>());
+static_assert(!UnpacksByTeams<ToyTraits, ToyConfig> && !UnpacksByWarpgroups<ToyTraits, ToyConfig>);
 
 std::int64_t elements(const BiasActivation& problem) { return problem.batch * problem.rows * problem.columns; }
 
