@@ -11,6 +11,7 @@
 #include "abi/fixed.h"
 #include "abi/unpack_wgmma.h"
 #include "parts/dependent_launch.h"
+#include "parts/opaque.h"
 #include "parts/register_pool.h"
 #include "parts/warp.h"
 #include "spmm/left_over.h"
@@ -42,7 +43,9 @@ __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>&
         .add_to(sum);
   }
   consumer.run(sum);
-  sum.vouch(strips.row_scales + first_row, strips.k_blocks);
+  unsigned product = tile.product;
+  make_opaque(product);  // else the rows' address would be kept in registers, or set aside
+  sum.vouch(packed_set(args.strips, product).row_scales + first_row, strips.k_blocks);
   TileSums<F, WarpgroupSum<F>> sums(sum, stages, tile.slice, warp.group, warp.strip);
   sums.exchange();
   sums.store(args, tile);
