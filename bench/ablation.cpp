@@ -150,7 +150,7 @@ class Ablation {
     if (options_.certificates) {
       text.problem["nonfinite"] = name(NonFinite::dense);
       task_without = task_of(plan, text);
-      if (runs_the_same(plan, *task.query, *task_without.query)) variations.back().skipped = unused;
+      if (runs_the_same(*choice.decision, *task.query, *task_without.query)) variations.back().skipped = unused;
       without.emplace(*session_, task_without, plan::largest_workspace(*task_without.query, admitted(variations)));
     }
     const std::span all(variations);
@@ -162,16 +162,16 @@ class Ablation {
       fail(ErrorCode::device_failure, "cannot ablate: the whole config was not timed: {}{}", variations.front().skipped,
            timings.front().failure);
     Json row = row_of(problem, plan, whole->median_us, variations, timings);
-    if (options_.every_sum) row["every_sum_made_again"] = time_every_sum(subject, variations.front());
+    if (options_.every_sum) row["every_sum_made_again"] = time_every_sum(subject, variations.front().compiled);
     record_.add_row(std::move(row));
   }
 
   /// Of operands whose sums are hardly ever good as tensor cores leave them.
-  Json time_every_sum(plan::RaceSubject& subject, const Variation& whole) const {
+  Json time_every_sum(plan::RaceSubject& subject, const tune::Compiled& whole) const {
     Json timing = nullptr;
     subject.with_wide_operands([&] {
-      const Contender contender{.name = "every sum", .enqueue = whole.compiled.renewed()};
-      timing = timed_json(time_side_by_side(session_->device(), {contender}, options_.rounds).front());
+      const std::vector<Contender> alone = {{.name = "every sum", .enqueue = whole.renewed()}};
+      timing = timed_json(time_side_by_side(session_->device(), alone, options_.rounds).front());
     });
     return timing;
   }
@@ -181,12 +181,11 @@ class Ablation {
   }
 
   /// Whether the plan's config is the same kernels for both.
-  bool runs_the_same(const AnyPlan& plan, const ops::Query& one, const ops::Query& other) const {
-    const ops::Family* family = ops::find_family(of_.operation, plan.family());
-    const ops::Config config = *family->read(plan.config());
+  static bool runs_the_same(const plan::Decision& decision, const ops::Query& one, const ops::Query& other) {
     const auto expressions = [&](const ops::Query& query) {
       std::vector<std::string> list;
-      for (const ops::Launch& launch : family->launches(query, config, {})) list.push_back(launch.request().expression);
+      for (const ops::Launch& launch : decision.family->launches(query, decision.config, {}))
+        list.push_back(launch.request().expression);
       return list;
     };
     return expressions(one) == expressions(other);
@@ -328,6 +327,7 @@ class Ablation {
     }
     return list;
   }
+
   /// Markdown. Slowdowns are over the problems whose config uses the technique.
   std::string table() const {
     std::map<std::string, int> groups;

@@ -16,12 +16,9 @@
 namespace vostok::bench {
 namespace {
 
-struct SweepOptions : RunOptions {
-  std::vector<std::string> families = {};       ///< empty: all
+struct SweepOptions : CompileOptions {
   std::vector<std::string> architectures = {};  ///< empty: all that NVRTC knows
   int sample = 0;                               ///< of configs for each family and architecture; 0: all
-  int threads = 0;                              ///< 0: one per core
-  double deadline_seconds = 0;                  ///< 0: none
 };
 
 /// One family for one architecture: the unit of the report, and of what is done again when kernels changed.
@@ -260,16 +257,10 @@ int main(int argc, char** argv) {
       "kernels of the same code. "
       "The exit status is 0 when nothing failed, no default config spills and all were reached.",
       "bench_compile_sweep");
-  app.add_option("--families", options.families, "Only these, separated by commas")->delimiter(',');
   app.add_option("--architectures", options.architectures, "Only these, e.g. sm_80,sm_90,sm_90a")->delimiter(',');
   app.add_option("--sample", options.sample,
                  "Instead of everything, that many seeded configs of each family and architecture")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--threads", options.threads, "Compilers at once (default: one per core)")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--deadline", options.deadline_seconds, "Begin no kernel after that many seconds; 0: none")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--out", options.out, "JSON file to go on from and to write");
-  app.add_option("--commit", options.commit, "Commit to name in the result (default: the one this was built from)");
+  add_options(app, options);
   return run_program(app, argc, argv, options, [&] { return Sweep(options).run() == 0 ? 0 : 1; });
 }

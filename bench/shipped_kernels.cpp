@@ -27,12 +27,9 @@
 namespace vostok::bench {
 namespace {
 
-struct ShippedOptions : RunOptions {
+struct ShippedOptions : CompileOptions {
   std::filesystem::path choices = "cache/shipped/nvidia-h200.tuning.txt";
-  std::vector<std::string> families = {};  ///< empty: all
-  std::filesystem::path compare = {};      ///< empty: nothing to compare with
-  int threads = 0;                         ///< 0: one per core
-  double deadline_seconds = 0;             ///< 0: none
+  std::filesystem::path compare = {};  ///< empty: nothing to compare with
 };
 
 /// What choices launch, each kernel once, whichever choice came first.
@@ -273,21 +270,15 @@ int main(int argc, char** argv) {
   ShippedOptions options;
   CLI::App app(
       "Compiles the kernels of tuned choices with NVRTC and records registers, spilled bytes, shared memory and "
-      "machine "
-      "instructions of each. No GPU. To see what a change does: record with --out before it, and run with --compare of "
-      "that file after it. Kernels that the file of --out has of the same code are not compiled again. The exit status "
+      "machine instructions of each. No GPU. To see what a change does: record with --out before it, and run with "
+      "--compare of that file after it. Kernels that the file of --out has of the same code are not compiled again. "
+      "The exit status "
       "is 0 when all were compiled and none differs.",
       "bench_shipped_kernels");
   app.add_option("--choices", options.choices, "Tuned choices: a tuning.db, or a text of vostok cache dump")
       ->capture_default_str();
-  app.add_option("--families", options.families, "Only choices of these, separated by commas")->delimiter(',');
   app.add_option("--compare", options.compare, "JSON file of an earlier run: print what differs from it")
       ->check(CLI::ExistingFile);
-  app.add_option("--threads", options.threads, "Compilers at once (default: one per core)")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--deadline", options.deadline_seconds, "Begin no kernel after that many seconds; 0: none")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--out", options.out, "JSON file to go on from and to write");
-  app.add_option("--commit", options.commit, "Commit to name in the result (default: the one this was built from)");
+  add_options(app, options);
   return run_program(app, argc, argv, options, [&] { return compile_and_compare(options); });
 }

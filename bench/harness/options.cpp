@@ -16,6 +16,16 @@ void add_options(CLI::App& app, RunOptions& options) {
   app.add_option("--commit", options.commit, "Commit to name in the result (default: the one this was built from)");
 }
 
+void add_options(CLI::App& app, CompileOptions& options) {
+  app.add_option("--families", options.families, "Only these, separated by commas")->delimiter(',');
+  app.add_option("--threads", options.threads, "Compilers at once (default: one per core)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--deadline", options.deadline_seconds, "Begin no kernel after that many seconds; 0: none")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--out", options.out, "JSON file to go on from and to write");
+  app.add_option("--commit", options.commit, "Commit to name in the result (default: the one this was built from)");
+}
+
 void add_options(CLI::App& app, ListOptions& options) {
   add_options(app, static_cast<RunOptions&>(options));
   app.add_option("--data", options.data, "Folder of the matrices")->capture_default_str();

@@ -27,6 +27,13 @@ struct RunOptions {
   std::string command = {};          ///< the command line, for the record
 };
 
+/// The options of programs that compile kernels and run none; of those of RunOptions they have --out and --commit.
+struct CompileOptions : RunOptions {
+  std::vector<std::string> families = {};  ///< empty: all
+  int threads = 0;                         ///< 0: one per core
+  double deadline_seconds = 0;             ///< 0: none
+};
+
 /// The additional options of benchmarks over a list of problems.
 struct ListOptions : RunOptions {
   std::filesystem::path data = "../shared/data/dlmc";
@@ -51,6 +58,7 @@ struct ComparisonOptions : ListOptions {
 };
 
 void add_options(CLI::App& app, RunOptions& options);
+void add_options(CLI::App& app, CompileOptions& options);
 void add_options(CLI::App& app, ListOptions& options);
 void add_options(CLI::App& app, ComparisonOptions& options);
 
