@@ -65,10 +65,7 @@ constexpr std::array rules = {
     of_tiles::every_slice_has_blocks<Case>,
     of_tiles::grid_holds_tiles<Case>,
     of_tiles::grid_holds_slices<Case>,
-    Rule{"the stages do not fit the device's shared memory",
-         [](const Case& c) {
-           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80);
-         }},
+    of_tiles::stages_fit<Case>,
     Rule{"sums and fragments do not fit a thread's registers",
          [](const Case& c) { return registers_needed(c.config) > most_registers; }},
     Rule{"a multiprocessor's shared memory, threads or registers are fewer than min_blocks blocks have",

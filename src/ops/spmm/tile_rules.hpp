@@ -54,6 +54,13 @@ inline constexpr Rule<Case> strips_are_filled = {
       return tile_rows(c.config) > 2 * packed_strip_rows() && tile_rows(c.config) >= 2 * c.query.statistics.rows;
     }};
 
+/// Of kernels from sm_80 on.
+template <class Case>
+inline constexpr Rule<Case> stages_fit = {"the stages do not fit the device's shared memory", [](const Case& c) {
+                                            return shared_bytes(c.traits, c.config) >
+                                                   most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80);
+                                          }};
+
 /// Bytes of the sums of slices, from which on a config is refused.
 inline constexpr std::int64_t most_partial_bytes = std::int64_t{512} << 20;
 inline constexpr const char* partial_bytes_reason = "the sums of slices would take more than 512 MiB";
