@@ -23,9 +23,9 @@ Vetting::Vetting(Session& session, const Task& task, std::int64_t workspace_byte
       worker_(session, task, workspace_bytes, seed) {}
 
 const TrialRecord* Vetting::trial_of(const tune::Candidate& candidate, const std::string& code_digest) const {
-  const FieldMap config = candidate.config.to_map();
   const auto same = [&](const TrialRecord& trial) {
-    return trial.code_digest == code_digest && trial.family == candidate.family && trial.config == config;
+    return trial.code_digest == code_digest && trial.family == candidate.family &&
+           trial.config == candidate.config.to_map();
   };
   const auto position = std::find_if(trials_.begin(), trials_.end(), same);
   return position == trials_.end() ? nullptr : &*position;
