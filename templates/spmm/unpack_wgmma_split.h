@@ -166,7 +166,7 @@ class SplitScales {
   /// element may have left no term at all, so that zeros count.
   static __device__ void mark(unsigned first_term, unsigned shared_inverses, bool vanishes) {
     constexpr unsigned least_kept = 0x2800;  // f16 of packed_least_kept
-    static_assert(F::config.mode == PackedMode::f16x3);
+    static_assert(F::config.mode == PackedMode::f16x3 && packed_least_kept(PackedMode::f16x3) == 0x1p-5F);
     const unsigned least = vanishes ? 0 : 1;
     const auto is_small = [&](unsigned term) { return (term & 0x7fffU) - least <= least_kept - least ? 1U : 0U; };
     if constexpr (Share::row_major) {
