@@ -382,7 +382,7 @@ int main(int argc, char** argv) {
   app.add_option("--set", options.set, "Made problems, as of bench_spmm, e.g. row_variation, instead of the list");
   vostok::cli::add_enum_option(app, "--dtype", options.element, "Element type: f32, f16 or bf16");
   app.add_flag("--certificates", options.certificates,
-               "In place of techniques: certified sums, beside those of nonfinite = dense");
+               "In place of techniques: certified sums, beside sums that nothing vouches for");
   app.add_flag("--every-sum", options.every_sum,
                "Also time the whole where nearly every sum is made again: takes long for large outputs");
   vostok::cli::add_enum_option(app, "--value-lifetime", options.value_lifetime,

@@ -58,6 +58,14 @@ std::shared_ptr<device::Device> open_device(const Options& options, Logger& logg
   return device::open_emulator(open);
 }
 
+/// Both values of NonFinite mean the same: one, so that plans and stored choices serve both.
+template <class Problem>
+Problem with_one_meaning(Problem problem) {
+  if constexpr (requires { problem.nonfinite; })
+    if (problem.nonfinite == NonFinite::dense) problem.nonfinite = NonFinite::sparse;
+  return problem;
+}
+
 /// A plan that is made and captured, or an error that names everything that it lacks.
 template <class Problem, class Make>
 plan::PlanStatePointer planned(const Context& context, const Problem& problem, const Topology& topology,
@@ -109,7 +117,8 @@ Topology Context::topology(const CsrView& csr, Stream stream) const {
 
 template <class Problem>
   requires Problem::masked
-Plan<Problem> Context::plan(const Problem& problem, const Topology& topology, const PlanOptions& options) const {
+Plan<Problem> Context::plan(const Problem& given, const Topology& topology, const PlanOptions& options) const {
+  const Problem problem = with_one_meaning(given);
   return Plan<Problem>(planned(*this, problem, topology, options, [&](const plan::Planner& planner) {
     return plan::make_plan(planner, problem, topology, options);
   }));
@@ -117,7 +126,8 @@ Plan<Problem> Context::plan(const Problem& problem, const Topology& topology, co
 
 template <class Problem>
   requires(!Problem::masked)
-Plan<Problem> Context::plan(const Problem& problem, const PlanOptions& options) const {
+Plan<Problem> Context::plan(const Problem& given, const PlanOptions& options) const {
+  const Problem problem = with_one_meaning(given);
   return Plan<Problem>(planned(*this, problem, {}, options, [&](const plan::Planner& planner) {
     return plan::make_plan(planner, problem, options);
   }));

@@ -42,6 +42,17 @@ std::vector<Problem> rnn() {
   return problems;
 }
 
+/// Element masks of attention over 12,288 tokens: its sampled product has n as the inner size.
+std::vector<Problem> attention() {
+  constexpr std::int64_t tokens = 12288;
+  constexpr double row_variation = 0.3;
+  std::vector<Problem> problems;
+  for (const std::int64_t n : {64, 128})
+    for (const double sparsity : {0.9, 0.95, 0.98})
+      problems.push_back(made("attention", tokens, tokens, sparsity, n, row_variation));
+  return problems;
+}
+
 std::vector<Problem> crossover() {
   std::vector<Problem> problems;
   for (const double sparsity : {0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95})
@@ -186,6 +197,10 @@ std::vector<SpmmSet> make_sets() {
            .what = "8192x2048, 128 columns, full to 95 % zeros",
            .problems = crossover(),
            .targets = crossover_targets},
+          {.name = "attention",
+           .what = "masks of 12,288 x 12,288, heads of 64 and 128",
+           .problems = attention(),
+           .targets = [](const SpmmRun&) { return with_common({}); }},
           {.name = "rnn",
            .what = "1024 to 8192 states, one, three and four gates",
            .problems = rnn(),

@@ -326,7 +326,7 @@ typedef struct vostok_spmm {
   int32_t alignment_bytes;   /* of every pointer at execute: element size to 16; default 16 */
   int32_t math;              /* default VOSTOK_MATH_ACCURATE */
   int32_t deterministic;     /* default 1 */
-  int32_t nonfinite;         /* default VOSTOK_NON_FINITE_SPARSE; _DENSE: see src/README.md, "Accuracy" */
+  int32_t nonfinite;         /* default VOSTOK_NON_FINITE_SPARSE; _DENSE means the same */
   int32_t value_lifetime;    /* persistent: values are packed once and passed as `packed` */
   int32_t bias;              /* VOSTOK_BIAS_... */
   int32_t residual;          /* add a matrix like the output */

@@ -28,9 +28,8 @@ enum class Scale : unsigned char { one, host, device };
 /// How products may be computed (design: "strict", "accurate", "tf32").
 enum class Math : unsigned char { strict, accurate, tf32 };
 
-/// What an element of a dense operand may reach. sparse (the default): only what the mask names, and the bound of
-/// src/README.md ("Accuracy") holds for all finite operands. dense, somewhat faster in f32: one that is not finite may
-/// reach all of its column, as in a dense product, and f32 that is 2^-25 of its neighbours may be lost.
+/// Both mean the same, and the same kernels serve both: elements that the mask lacks never touch what other operands
+/// hold there, NaN and infinities included (src/README.md, "Accuracy").
 enum class NonFinite : unsigned char { dense, sparse };
 
 /// Whether sparse values change from call to call or are packed once.

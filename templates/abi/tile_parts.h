@@ -15,6 +15,14 @@ struct TileParts {
   constexpr int count() const { return groups * blocks; }
   /// Octets that a block of the cluster stores: neighbours, so that lines of C are written in long pieces.
   constexpr int own_octets() const { return (octets + blocks - 1) / blocks; }
+  /// Those of a warp of one of the block's groups: neighbours likewise.
+  constexpr int warp_octets() const { return (own_octets() + groups - 1) / groups; }
+  /// The longest runs, in powers of two, that never cross from one owner's octets to another's.
+  constexpr int common_run() const {
+    int run = 1;
+    while (warp_octets() % (2 * run) == 0 && own_octets() % (2 * run) == 0 && octets % (2 * run) == 0) run *= 2;
+    return run;
+  }
   /// Bytes of an octet's sums of all strips.
   constexpr int octet_bytes() const { return group_warps * 32 * 16; }
   /// Bytes of a block for the sums that parts hand to one another.

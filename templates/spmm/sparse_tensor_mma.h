@@ -53,16 +53,17 @@ class SparseTensorWarp {
     }
   }
 
-  /// visit(q, o, sums) for each fragment: which of the warp's strips and octets of columns it is of.
-  template <class Visit>
+  /// visit(q, o, sums) for each `run` of neighbouring fragments: of which of the warp's strips they are, and from which
+  /// of its octets of columns on.
+  template <int run, class Visit>
   __device__ void visit_fragments(Visit visit) const {
 #pragma unroll
     for (int q = 0; q < strips; ++q)
 #pragma unroll
-      for (int o = 0; o < Product::octets; ++o) {
-        float sums[4];
+      for (int o = 0; o < Product::octets; o += run) {
+        float sums[run][4];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) sums[i] = product_.sum(q, o, i);
+        for (int i = 0; i < 4 * run; ++i) sums[i / 4][i % 4] = product_.sum(q, o + i / 4, i % 4);
         visit(q, o, sums);
       }
   }
@@ -108,16 +109,16 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   }
 
   if constexpr (config.k_split > 1) {
-    warp.visit_fragments([&](int q, int o, const float(&sums)[4]) {
+    warp.template visit_fragments<1>([&](int q, int o, const float(&sums)[1][4]) {
       const long long octet = (tile.first_column() + warp.column()) / 8 + o;
       *partial_fragment(args.partial, tile.product, tile.slice, warp.first_strip() + q, octet, warp.lane()) = {
-          sums[0], sums[1], sums[2], sums[3]};
+          sums[0][0], sums[0][1], sums[0][2], sums[0][3]};
     });
   } else {
     FragmentOutput<F> output(args, tile.product, warp.lane());
-    store_fragments<F, config.warp_strips, config.warp_columns / 8>(output, warp.first_row(),
-                                                                    tile.first_column() + warp.column(),
-                                                                    [&](auto store) { warp.visit_fragments(store); });
+    constexpr int octets = config.warp_columns / 8, run = fragment_run<F>(octets);
+    store_fragments<F, config.warp_strips, octets, run>(output, warp.first_row(), tile.first_column() + warp.column(),
+                                                        [&](auto store) { warp.template visit_fragments<run>(store); });
   }
 }
 

@@ -64,6 +64,7 @@ class SumsAgain {
   __device__ void make(const UnfitSums<fragments>& unfit, PlaceOf place_of, Store store) const {
     if (__all_sync(everyone, unfit.none())) [[likely]]
       return;
+    __syncwarp();  // other lanes may have stored, with theirs, what is stored anew
     const unsigned lane = threadIdx.x % 32;
 #pragma unroll 1
     for (int word = 0; word < unfit.words; ++word) {

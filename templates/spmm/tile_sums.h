@@ -23,8 +23,7 @@ __device__ inline void initialise_sums(const UnpackWgmmaStages<F>& stages, unsig
   }
 }
 
-/// A warp's sums of its strip. In the end it stores its block's octets of columns, with several groups every so many-th
-/// of these.
+/// A warp's sums of its strip. In the end it stores its share of its block's octets of columns.
 template <class F, class Sum>
 class TileSums {
   static constexpr auto config = F::config;
@@ -33,6 +32,7 @@ class TileSums {
   static constexpr unsigned octets = parts.octets;
   static constexpr unsigned own_octets = parts.own_octets();
   static constexpr unsigned octet_bytes = parts.octet_bytes();
+  static constexpr unsigned share = parts.warp_octets();
   static constexpr unsigned fragment_bytes = 32 * 16;
 
  public:
@@ -75,32 +75,37 @@ class TileSums {
     const long long strip = tile.first_strip() + strip_;
     const long long first_octet = tile.first_column() / 8;
     if constexpr (launched_slices(config) > 1) {
-      for_each_own([&](unsigned octet, const float(&elements)[4]) {
+      for_each_own<1>([&](unsigned octet, const float(&elements)[1][4]) {
         *partial_fragment(args.partial, tile.product, tile.slice, strip, first_octet + octet, lane) = {
-            elements[0], elements[1], elements[2], elements[3]};
+            elements[0][0], elements[0][1], elements[0][2], elements[0][3]};
       });
     } else {
+      // Neighbours that all are the warp's own, whichever of the parts it is.
+      constexpr int run = fragment_run<F>(parts.common_run());
       FragmentOutput<F> output(args, tile.product, lane);
-      store_fragments<F, 1, octets>(output, strip * packed_strip_rows(), tile.first_column(), [&](auto store) {
-        for_each_own([&](unsigned octet, const float(&elements)[4]) { store(0, octet, elements); });
+      store_fragments<F, 1, octets, run>(output, strip * packed_strip_rows(), tile.first_column(), [&](auto store) {
+        for_each_own<run>([&](unsigned octet, const float(&elements)[run][4]) { store(0, octet, elements); });
       });
     }
   }
 
  private:
   __device__ bool owns(unsigned octet) const {
-    return octet / own_octets == block_ && octet % own_octets % groups == group_;
+    return octet / own_octets == block_ && octet % own_octets / share == group_;
   }
 
-  /// visit(octet, fragment) for every octet of the warp's own.
-  template <class Visit>
+  /// visit(octet, fragments) for every `run` of neighbouring octets of the warp's own.
+  template <int run, class Visit>
   __device__ void for_each_own(Visit visit) const {
-    float elements[4];
 #pragma unroll
-    for (unsigned octet = 0; octet < octets; ++octet) {
+    for (unsigned octet = 0; octet < octets; octet += run) {
       if (!owns(octet)) continue;
-      sum_.fragment(elements, static_cast<int>(octet));
-      if constexpr (parts.count() > 1) add_others(elements, octet);
+      float elements[run][4];
+#pragma unroll
+      for (int i = 0; i < run; ++i) {
+        sum_.fragment(elements[i], static_cast<int>(octet) + i);
+        if constexpr (parts.count() > 1) add_others(elements[i], octet + i);
+      }
       visit(octet, elements);
     }
   }

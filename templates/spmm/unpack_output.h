@@ -5,6 +5,7 @@
 #include "parts/epilogue.h"
 #include "parts/finite.h"
 #include "parts/loads.h"
+#include "spmm/fragment_pieces.h"
 #include "spmm/sums_again.h"
 
 namespace vostok {
@@ -28,12 +29,25 @@ class FragmentOutput {
   static constexpr bool stream = F::config.stream_output;
   using Output = Element<traits.output>;
   using Stored = typename Output::Storage;
-  using Pair = Vector<Stored, 2>;
-  /// Whether two neighbouring columns are stored at once. Fragments have even ones first, and the alignment divides the
-  /// length of rows as well: the last column has its neighbour.
-  static constexpr bool pairs = row_major && traits.output_alignment >= static_cast<int>(sizeof(Pair));
+  template <int run>
+  using Pieces = FragmentPieces<traits.output, traits.output_layout, run>;
+
+  /// Whether C takes pieces of `length` elements. The alignment divides the length of lines as well: a piece is in C or
+  /// outside.
+  static constexpr bool takes(int length) {
+    return length * size_of(traits.output) <= (traits.output_alignment < 16 ? traits.output_alignment : 16);
+  }
+  /// Whether neighbours of a line are stored at once.
+  static constexpr bool by_pieces = row_major ? takes(2) : size_of(traits.output) == 2 && takes(4);
 
  public:
+  /// Of so many neighbouring fragments, how many are stored at once.
+  static constexpr int run(int side_by_side) {
+    if (!row_major) return 1;
+    if (side_by_side % 4 == 0 && takes(8)) return 4;
+    return side_by_side % 2 == 0 && takes(4) ? 2 : 1;
+  }
+
   template <class Args>
   __device__ FragmentOutput(const Args& args, unsigned product, unsigned lane)
       : again_(args, product),
@@ -60,34 +74,36 @@ class FragmentOutput {
   __device__ void make_again(const UnfitSums<fragments>& unfit, PlaceOf place_of) const {
     again_.make(unfit, place_of, [&](long long row, long long column, float sum) {
       const float row_bias = scale_and_bias_.row_bias(static_cast<unsigned>(row));
-      store_one(row_major ? row * leading_ + column : column * leading_ + row, column, row_bias, sum);
+      store_one(place(row, column), column, row_bias, sum);
     });
   }
 
-  /// Stores what lies in C of those rows' fragment from this column. Of sums that are added to C, which is read once,
-  /// only those that are fit.
-  __device__ void store(long long first_column, const float (&sums)[4]) const {
-    constexpr bool all = !F::traits.certify || !traits.accumulate;
-    const long long column = first_column + lane_ % 4 * 2;
+  /// Stores what lies in C of those rows' fragments from this column on. Of sums that are added to C, which is read
+  /// once, only those that are fit. Every lane of the warp calls it.
+  template <int run>
+  __device__ void store(long long first_column, const float (&sums)[run][4]) const {
+    if constexpr (by_pieces) {
+      store_pieces(first_column, sums);
+    } else {
+      static_assert(run == 1, "neighbours are stored one by one");
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      if (row(half) >= m_ || column >= n_) continue;
-      const long long at = row_major ? row(half) * leading_ + column : column * leading_ + row(half);
-      const float first = sums[2 * half];
-      const float second = sums[2 * half + 1];
-      if constexpr (pairs && all) {
-        store_pair(at, column, row_bias_[half], first, second);
-      } else {
-        if (all || is_finite(first)) store_one(at, column, row_bias_[half], first);
-        if (column + 1 < n_ && (all || is_finite(second)))
-          store_one(at + (row_major ? 1 : leading_), column + 1, row_bias_[half], second);
+      for (int i = 0; i < 4; ++i) {
+        const long long column = first_column + lane_ % 4 * 2 + i % 2;
+        if (row(i / 2) >= m_ || column >= n_ || (adds_once && !is_finite(sums[0][i]))) continue;
+        store_one(place(row(i / 2), column), column, row_bias_[i / 2], sums[0][i]);
       }
     }
   }
 
  private:
+  /// Whether a sum that is made again must find C as it was.
+  static constexpr bool adds_once = traits.certify && traits.accumulate;
+
   /// The lane's row in a half of eight.
   __device__ long long row(int half) const { return first_row_ + lane_ / 4 + 8 * half; }
+  __device__ long long place(long long row, long long column) const {
+    return row_major ? row * leading_ + column : column * leading_ + row;
+  }
 
   __device__ void store_one(long long at, long long column, float row_bias, float sum) const {
     float value = scale_and_bias_(sum, row_bias, column);
@@ -96,19 +112,62 @@ class FragmentOutput {
     store_global<stream>(output_ + at, Output::from_float(activated<traits.activation>(value)));
   }
 
-  __device__ void store_pair(long long at, long long column, float row_bias, float first, float second) const {
-    float values[2] = {scale_and_bias_(first, row_bias, column), scale_and_bias_(second, row_bias, column + 1)};
-    if constexpr (traits.residual) add(values, load_global(reinterpret_cast<const Pair*>(residual_ + at)));
-    if constexpr (traits.accumulate) add(values, load_own(reinterpret_cast<const Pair*>(output_ + at)));
-    Pair pair;
+  template <int run>
+  __device__ void store_pieces(long long first_column, const float (&sums)[run][4]) const {
+    using Word = typename Pieces<run>::Word;
+    [[maybe_unused]] Word residual[run][2], before[run][2];
+    if constexpr (traits.residual)
+      load_pieces(residual, first_column, [&](auto* piece) { return load_global(piece); }, residual_);
+    if constexpr (traits.accumulate)
+      load_pieces(before, first_column, [&](auto* piece) { return load_own(piece); }, output_);
+    Word words[run][2];
 #pragma unroll
-    for (int i = 0; i < 2; ++i) pair.at[i] = Output::from_float(activated<traits.activation>(values[i]));
-    store_global<stream>(reinterpret_cast<Pair*>(output_ + at), pair);
+    for (int f = 0; f < run; ++f)
+#pragma unroll
+      for (int word = 0; word < 2; ++word) {
+        float values[2];
+#pragma unroll
+        for (int part = 0; part < 2; ++part) {
+          const int i = Pieces<run>::sum(word, part);
+          const long long column = first_column + 8 * f + lane_ % 4 * 2 + i % 2;
+          float value = column < n_ ? scale_and_bias_(sums[f][i], row_bias_[i / 2], column) : 0.0F;
+          if constexpr (traits.residual) value += Output::to_float(residual[f][word].at[part]);
+          if constexpr (traits.accumulate) value += Output::to_float(before[f][word].at[part]);
+          values[part] = activated<traits.activation>(value);
+        }
+        words[f][word] = stored_vector<traits.output>(values);
+        if constexpr (adds_once)
+#pragma unroll
+          for (int part = 0; part < 2; ++part)
+            if (!is_finite(sums[f][Pieces<run>::sum(word, part)])) words[f][word].at[part] = before[f][word].at[part];
+      }
+    typename Pieces<run>::Piece pieces[Pieces<run>::pieces];
+    Pieces<run>::gather(pieces, words);
+    for_pieces<run>(first_column, [&](int i, long long at) {
+      store_global<stream>(reinterpret_cast<typename Pieces<run>::Piece*>(output_ + at), pieces[i]);
+    });
   }
 
-  static __device__ void add(float (&values)[2], Pair pair) {
+  /// The words of fragments from the pieces of a matrix that lies as C does. Those outside are zeros.
+  template <int run, class Load, class Matrix>
+  __device__ void load_pieces(typename Pieces<run>::Word (&words)[run][2], long long first_column, Load load,
+                              Matrix* matrix) const {
+    typename Pieces<run>::Piece pieces[Pieces<run>::pieces] = {};
+    for_pieces<run>(first_column, [&](int i, long long at) {
+      pieces[i] = load(reinterpret_cast<const typename Pieces<run>::Piece*>(matrix + at));
+    });
+    Pieces<run>::scatter(words, pieces);
+  }
+
+  /// visit(i, place) for each of the lane's pieces that C has.
+  template <int run, class Visit>
+  __device__ void for_pieces(long long first_column, Visit visit) const {
 #pragma unroll
-    for (int i = 0; i < 2; ++i) values[i] += Output::to_float(pair.at[i]);
+    for (int i = 0; i < Pieces<run>::pieces; ++i) {
+      const long long row = first_row_ + Pieces<run>::row(i, lane_);
+      const long long column = first_column + Pieces<run>::column(i, lane_);
+      if (row < m_ && column < n_) visit(i, place(row, column));
+    }
   }
 
   SumsAgain<F> again_;
@@ -129,15 +188,23 @@ struct FragmentPlace {
   long long column;
 };
 
-/// Stores every fragment of a warp that visit(store) has: store(q, o, sums) is of the 16 rows q and the eight columns
-/// o. Sums that are unfit for C are made again in the end, by one loop: in its place between the stores there would be
-/// as many loops, and spilled registers.
-template <class F, int strips, int octets, class Visit>
+/// How many of a warp's neighbouring fragments store_fragments() takes at once.
+template <class F>
+constexpr int fragment_run(int side_by_side) {
+  return FragmentOutput<F>::run(side_by_side);
+}
+
+/// Stores every fragment of a warp that visit(store) has: store(q, o, sums) is of the 16 rows q and of `run` octets of
+/// columns from o on. Sums that are unfit for C are made again in the end, by one loop: in its place between the stores
+/// there would be as many loops, and spilled registers.
+template <class F, int strips, int octets, int run, class Visit>
 __device__ inline void store_fragments(FragmentOutput<F>& output, long long first_row, long long first_column,
                                        Visit visit) {
   [[maybe_unused]] UnfitSums<strips * octets> unfit;
-  visit([&](int q, int o, const float(&sums)[4]) {
-    if constexpr (F::traits.certify) unfit.note(q * octets + o, sums);
+  visit([&](int q, int o, const float(&sums)[run][4]) {
+    if constexpr (F::traits.certify)
+#pragma unroll
+      for (int i = 0; i < run; ++i) unfit.note(q * octets + o + i, sums[i]);
     output.enter_rows(first_row + 16 * q);
     output.store(first_column + 8 * o, sums);
   });
@@ -150,8 +217,8 @@ __device__ inline void store_fragments(FragmentOutput<F>& output, long long firs
 /// The same of one fragment.
 template <class F>
 __device__ inline void store_fragment(FragmentOutput<F>& output, long long row, long long column,
-                                      const float (&sums)[4]) {
-  store_fragments<F, 1, 1>(output, row, column, [&](auto store) { store(0, 0, sums); });
+                                      const float (&sums)[1][4]) {
+  store_fragments<F, 1, 1, 1>(output, row, column, [&](auto store) { store(0, 0, sums); });
 }
 
 }  // namespace vostok

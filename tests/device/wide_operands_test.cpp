@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 
 #include "contains.hpp"
+#include "context_state.hpp"
 #include "device/devices.hpp"
 #include "device/kernel_devices.hpp"
+#include "plan/make_plan.hpp"
 #include "sparse/generate.hpp"
 #include "tune/sddmm_case.hpp"
 #include "tune/spmm_case.hpp"
@@ -26,9 +28,9 @@ const sparse::Csr& matrix() {
 template <class CaseOf, class Problem>
 tune::Check verified(const Context& context, CaseOf& operands, Problem problem, const char* family,
                      NonFinite nonfinite) {
-  problem.nonfinite = nonfinite;
-  const auto plan =
-      context.plan(problem, context.topology(matrix().view()), {.effort = Effort::heuristic, .family = family});
+  problem.nonfinite = nonfinite;  // not through Context::plan, to which both mean the same
+  const Plan<Problem> plan(plan::make_plan(*context.state()->planner, problem, context.topology(matrix().view()),
+                                           {.effort = Effort::heuristic, .family = family}));
   const Workspace workspace = plan.make_workspace();
   operands.set_workspace(workspace);
   return operands.verify([&](Stream stream) { plan.execute(stream, operands.call()); });
