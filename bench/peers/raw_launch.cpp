@@ -14,7 +14,7 @@ RawLaunch::RawLaunch(const device::cuda::Driver& driver, const SpmmPlan& plan, c
   SpmmArguments call = arguments;
   call.n = plan.problem().n;
   const device::LaunchShape shape = launch.bind(&call, arguments_.data());
-  launch.make_map(plan.state()->session->device(), arguments_.data());
+  launch.make_maps(plan.state()->session->device(), arguments_.data());
   config_ = {.grid_x = shape.grid.x,
              .grid_y = shape.grid.y,
              .grid_z = shape.grid.z,

@@ -28,7 +28,7 @@ class Launch {
  public:
   /// `Binding` is a trivially copyable function object, `device::Dim3 operator()(const Call& call, Args& args) const`:
   /// it fills the kernel's arguments from those of `execute` (an operation's ...Arguments, its n set) and returns the
-  /// grid. If the arguments contain a tensor map (MappedArgs), it describes the map.
+  /// grid. If the arguments contain tensor maps (MappedArgs, PairMappedArgs), it describes them.
   template <class Call, class Args, class Binding>
   static Launch of(codegen::KernelRequest request, const device::LaunchShape& shape, const Binding& binding) {
     static_assert(std::is_trivially_copyable_v<Binding> && sizeof(Binding) <= max_binding_bytes);
@@ -43,7 +43,14 @@ class Launch {
       return (*static_cast<const Binding*>(stored))(*static_cast<const Call*>(call), *static_cast<Args*>(arguments));
     };
     if constexpr (requires(Args& args) { args.dense_map; })
-      launch.map_of_ = [](void* arguments) -> TensorMap& { return static_cast<Args*>(arguments)->dense_map; };
+      launch.make_maps_ = [](const device::Device& device, void* arguments) {
+        device.make_map(static_cast<Args*>(arguments)->dense_map);
+      };
+    if constexpr (requires(Args& args) { args.lhs_map, args.rhs_map; })
+      launch.make_maps_ = [](const device::Device& device, void* arguments) {
+        device.make_map(static_cast<Args*>(arguments)->lhs_map);
+        device.make_map(static_cast<Args*>(arguments)->rhs_map);
+      };
     return launch;
   }
 
@@ -75,9 +82,9 @@ class Launch {
     return shape;
   }
   std::size_t argument_bytes() const { return argument_bytes_; }
-  /// Makes the tensor map that bound arguments describe, in place, before they are launched.
-  void make_map(const device::Device& device, void* arguments) const {
-    if (map_of_ != nullptr) device.make_map(map_of_(arguments));
+  /// Makes the tensor maps that bound arguments describe, in place, before they are launched.
+  void make_maps(const device::Device& device, void* arguments) const {
+    if (make_maps_ != nullptr) make_maps_(device, arguments);
   }
 
   /// Queues one call. If it `overlaps` it may start while the preceding launch ends: every kernel of an operation waits
@@ -87,7 +94,7 @@ class Launch {
     device::LaunchShape shape = bind(call, arguments.data());
     shape.waits_for_previous = overlaps && overlaps_;
     if (shape.grid.x == 0 || shape.grid.y == 0 || shape.grid.z == 0) return;
-    make_map(device, arguments.data());
+    make_maps(device, arguments.data());
     device.launch(stream, *kernel_, shape, arguments.data(), argument_bytes_);
   }
 
@@ -111,7 +118,8 @@ class Launch {
   std::size_t argument_bytes_ = 0;
   bool overlaps_ = true;
   device::Dim3 (*bind_)(const void* binding, const void* call, void* arguments) = nullptr;
-  TensorMap& (*map_of_)(void* arguments) = nullptr;  ///< set if the arguments contain a tensor map
+  void (*make_maps_)(const device::Device& device,
+                     void* arguments) = nullptr;  ///< set if arguments contain tensor maps
   alignas(16) std::array<unsigned char, max_binding_bytes> binding_ = {};
 };
 

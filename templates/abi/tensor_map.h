@@ -35,4 +35,11 @@ struct MappedArgs : Args {
 template <class Args, bool mapped>
 using ArgsMaybeMapped = Either<Args, MappedArgs<Args>, mapped>;
 
+/// A kernel's arguments with the maps of A and B behind them.
+template <class Args>
+struct PairMappedArgs : Args {
+  TensorMap lhs_map;
+  TensorMap rhs_map;
+};
+
 }  // namespace vostok

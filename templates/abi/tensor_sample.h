@@ -18,6 +18,8 @@ struct TensorSampleTraits {
   bool multiply = false;
   bool accumulate = false;
   bool certify = false;  ///< of f32: sums that the split may have spoilt are made again (sddmm/sample_certificate.h)
+  Layout lhs_layout = Layout::row_major;  ///< of A and of B, where they are copied from where they lie
+  Layout rhs_layout = Layout::row_major;
 };
 
 /// The tunables.
@@ -85,6 +87,8 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("multiply", traits.multiply);
   visit("accumulate", traits.accumulate);
   visit("certify", traits.certify);
+  visit("lhs_layout", traits.lhs_layout);
+  visit("rhs_layout", traits.rhs_layout);
 }
 
 template <FieldsOf<TensorSampleConfig> S, class Visit>

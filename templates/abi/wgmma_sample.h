@@ -2,6 +2,7 @@
 // lists of tiles are those of tensor_sample.
 #pragma once
 
+#include "abi/tensor_map.h"
 #include "abi/tensor_sample.h"
 #include "abi/warpgroup_registers.h"
 
@@ -21,6 +22,10 @@ struct WgmmaSampleConfig {
   int n_split = 1;  ///< parts of n that different blocks sum; another kernel adds them in order
   int min_blocks = 1;  ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;
+  int promotion_blocks = 1;  ///< n blocks after which sums are taken out of the tensor cores, whose additions cut,
+                             ///< where n is more than one; 0: never
+  bool tensor_copies =
+      false;  ///< operands are copied from where they lie by the copy engine (tensor maps); no launch prepares them
 
   friend constexpr bool operator==(const WgmmaSampleConfig&, const WgmmaSampleConfig&) = default;
 };
@@ -29,6 +34,10 @@ struct WgmmaSampleArgs {
   TensorSampleArgs sample;
   unsigned tiles_per_block;  ///< 1 where waves is 0
 };
+
+/// What the kernel takes: the operands' maps too, where it copies by them.
+template <bool tensor_copies>
+using WgmmaSampleKernelArgs = Either<WgmmaSampleArgs, PairMappedArgs<WgmmaSampleArgs>, tensor_copies>;
 
 template <FieldsOf<WgmmaSampleConfig> S, class Visit>
 constexpr void fields(S& config, Visit&& visit) {
@@ -42,6 +51,8 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("n_split", config.n_split);
   visit("min_blocks", config.min_blocks);
   visit("stream_output", config.stream_output);
+  visit("promotion_blocks", config.promotion_blocks);
+  visit("tensor_copies", config.tensor_copies);
 }
 
 consteval int warpgroup_rows() { return 64; }
@@ -71,8 +82,23 @@ constexpr int sample_stage_bytes(const TensorSampleTraits& traits, const WgmmaSa
   return rhs_block_bytes(config) + (keeps_lhs(traits) ? 0 : lhs_block_bytes(config));
 }
 
-/// A tile's sums on their way to the output.
+/// Whether sums that leave the tensor cores are added to a second set.
+constexpr bool promotes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
+  return !traits.one_block && config.promotion_blocks > 0;
+}
+
+/// A tile's sums on their way to the output. They lie where the stages were where a block has one tile: no copy is
+/// under way then.
 constexpr int sums_bytes(const WgmmaSampleConfig& config) { return 4 * tile_rows(config) * tile_columns(config); }
+constexpr bool sums_follow_stages(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
+  return traits.one_block || config.waves != 0;
+}
+/// Bytes of stages and sums.
+constexpr int front_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
+  const int stages = config.stages * sample_stage_bytes(traits, config);
+  const int sums = sums_bytes(config);
+  return sums_follow_stages(traits, config) ? stages + sums : stages > sums ? stages : sums;
+}
 
 /// Rows that a warp multiplies and gathers, and where each strip of them begins in a tile's list, with the list's end:
 /// a multiple of 16 bytes.
@@ -96,7 +122,7 @@ constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampl
 
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
-  return config.stages * sample_stage_bytes(traits, config) + sums_bytes(config) +
+  return front_bytes(traits, config) +
          tile_infos(traits, config) *
              (tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits, config)) +
               strip_begins_bytes(config)) +
@@ -120,6 +146,15 @@ constexpr void kernel_rules(RuleCheck& rule, const TensorSampleTraits& t, const 
   sample_rules(rule, t, c);
   rule("waves is 0 to 1024", [&] { return within(c.waves, 0, 1024); });
   rule("min_blocks is 1 to 16", [&] { return within(c.min_blocks, 1, 16); });
+  rule("promotion_blocks is 0 to 1024, and 1 where warpgroups take turns or n is one block", [&] {
+    return within(c.promotion_blocks, 0, 1024) && (c.promotion_blocks == 1 || (!c.takes_turns && !t.one_block));
+  });
+  rule("sums of f32, which is split, are taken out of the tensor cores every 128 n at least",
+       [&] { return t.element != Dtype::f32 || within(c.promotion_blocks, 1, 2); });
+  rule("tensor_copies takes operands of 16 bits, and an n of several blocks",
+       [&] { return !c.tensor_copies || (t.element != Dtype::f32 && !t.one_block); });
+  rule("boxes of a column-major operand have 64 of its rows: tile_columns is 64 and more",
+       [&] { return !c.tensor_copies || t.rhs_layout == Layout::row_major || c.tile_columns >= warpgroup_rows(); });
 }
 
 }  // namespace vostok

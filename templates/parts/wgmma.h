@@ -18,8 +18,7 @@ enum class DenseLine { columns, k };
 
 /// B in lines of 128 bytes whose 16-byte chunk c lies at place c ^ (line % 8), eight lines from a multiple of 1024
 /// bytes on, the next eight `octet_bytes` on. Lines of columns are k by k, the next 64 columns `group_bytes` on; lines
-/// of k are column by column (no `group_bytes`). An A in shared memory lies as a B whose columns are its rows, in lines
-/// of k.
+/// of k are column by column (no `group_bytes`). An A in shared memory lies as a B whose columns are its rows.
 __device__ inline unsigned long long dense_descriptor(unsigned shared, unsigned group_bytes,
                                                       unsigned octet_bytes = 1024) {
   constexpr unsigned long long swizzle_of_128_bytes = 1;
@@ -48,8 +47,8 @@ __device__ inline void wait_multiplications() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
-/// For these columns: multiply<type, line>(c, a, descriptor, accumulates), and multiply_shared<type>(c, descriptor of
-/// a, descriptor, accumulates) where both have lines of k. c is overwritten where it does not accumulate.
+/// For these columns: multiply<type, line>(c, a, descriptor, accumulates), and multiply_shared<type, line of a,
+/// line>(c, descriptor of a, descriptor, accumulates). c is overwritten where it does not accumulate.
 template <int columns>
 struct WarpgroupMma;
 
@@ -85,8 +84,8 @@ struct WarpgroupMma;
 
 #define VOSTOK_WGMMA_FLAGS "r"(accumulates ? 1 : 0), "n"(line == DenseLine::columns ? 1 : 0)
 
-// After c come four registers of a, or its descriptor; b's; whether it accumulates; and with registers whether lines
-// are of columns.
+// After c come four registers of a, or its descriptor; b's; whether it accumulates; and whether lines are of columns,
+// those of an A in shared memory first.
 #define VOSTOK_WGMMA(width, list, c_operands, p0, p1, p2, p3, p4, p5, p6)                                           \
   template <>                                                                                                       \
   struct WarpgroupMma<width> {                                                                                      \
@@ -103,18 +102,20 @@ struct WarpgroupMma;
                      : c_operands                                                                                   \
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), VOSTOK_WGMMA_FLAGS);                     \
     }                                                                                                               \
-    template <Dtype type>                                                                                           \
+    template <Dtype type, DenseLine a_line, DenseLine line>                                                         \
     __device__ __forceinline__ static void multiply_shared(float (&c)[width / 2], unsigned long long a,             \
                                                            unsigned long long b, bool accumulates) {                \
       static_assert(type != Dtype::f32, "wgmma: operands have 16 bits");                                            \
       if constexpr (type == Dtype::f16)                                                                             \
-        asm volatile(VOSTOK_WGMMA_TEXT(width, "f16.f16", list, p0, p1, p2, "0, 0")                                  \
+        asm volatile(VOSTOK_WGMMA_TEXT(width, "f16.f16", list, p0, p1, p2, p3 ", " p4)                              \
                      : c_operands                                                                                   \
-                     : "l"(a), "l"(b), "r"(accumulates ? 1 : 0));                                                   \
+                     : "l"(a), "l"(b), "r"(accumulates ? 1 : 0), "n"(a_line == DenseLine::columns ? 1 : 0),         \
+                       "n"(line == DenseLine::columns ? 1 : 0));                                                    \
       else                                                                                                          \
-        asm volatile(VOSTOK_WGMMA_TEXT(width, "bf16.bf16", list, p0, p1, p2, "0, 0")                                \
+        asm volatile(VOSTOK_WGMMA_TEXT(width, "bf16.bf16", list, p0, p1, p2, p3 ", " p4)                            \
                      : c_operands                                                                                   \
-                     : "l"(a), "l"(b), "r"(accumulates ? 1 : 0));                                                   \
+                     : "l"(a), "l"(b), "r"(accumulates ? 1 : 0), "n"(a_line == DenseLine::columns ? 1 : 0),         \
+                       "n"(line == DenseLine::columns ? 1 : 0));                                                    \
     }                                                                                                               \
   };
 

@@ -4,8 +4,8 @@
 // A block goes through its share of the list of tiles. One thread copies n blocks of their operands into a ring of
 // stages; warpgroups of 64 rows multiply. Each warp lays its sums in shared memory, queues its next tile's products,
 // and meanwhile gathers the sums that the list names to where they lie in CSR order; which of the list's entries are
-// its own another warp has found out. Operands are prepared by a launch before (sample_operands.h). f32 is two 16-bit
-// terms and three products: hi lo + lo hi + hi hi. Sums are in f32.
+// its own another warp has found out. Operands are prepared by a launch before (sample_operands.h), or 16-bit ones
+// copied from where they lie. f32 is two 16-bit terms and three products: hi lo + lo hi + hi hi. Sums are in f32.
 //
 // An element of D is made from one row of A and one of B, and from nothing else: what other elements of a tile come to
 // goes nowhere.
@@ -27,7 +27,7 @@ namespace vostok {
 /// what y holds.
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
-    wgmma_sample(const __grid_constant__ WgmmaSampleArgs args) {
+    wgmma_sample(const __grid_constant__ WgmmaSampleKernelArgs<F::config.tensor_copies> args) {
   constexpr auto config = F::config;
   static_assert(keeps_rules<F>());
   const auto part = SamplePart::of_block<F>(args.sample);
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     wait_for_previous_launch();
-    if constexpr (config.n_split > 1) allow_next_launch();
+    if constexpr (config.n_split > 1 || config.tensor_copies) allow_next_launch();
     SampleConsumer<F>(args, part, shared).run();
   }
 }

@@ -2,6 +2,7 @@
 // 16 rows that the tile's list names, while the next tile's products are made.
 #pragma once
 
+#include "parts/named_barrier.h"
 #include "sddmm/tensor_sample_output.h"
 #include "sddmm/tensor_sample_walk.h"
 #include "sddmm/wgmma_sample_product.h"
@@ -81,14 +82,30 @@ class SampleConsumer {
 #pragma unroll 1
     while (comes_next()) {
       product_.clear();
-#pragma unroll 1
-      for (unsigned block = 0; block < part_.block_count; ++block) {
-        queue_block();
-        finish_block();
-        product_.promote();
-      }
+      multiply_blocks();
+      if constexpr (!sums_follow_stages(F::traits, config)) wait_at_barrier<1, 32 * consumer_warps(config)>();
       lay_sums();
       gather();
+    }
+  }
+
+  /// All n blocks of a tile. A block's products are queued while those of the one before are made, but where sums are
+  /// taken out in between.
+  __device__ void multiply_blocks() {
+#pragma unroll 1
+    for (unsigned left = part_.block_count; left > 0;) {
+      const unsigned together =
+          config.promotion_blocks == 0 || left < config.promotion_blocks ? left : config.promotion_blocks;
+      left -= together;
+      queue_block<false>();
+#pragma unroll 1
+      for (unsigned block = 1; block < together; ++block) {
+        queue_block<true>();
+        wait_multiplications<WarpgroupProduct<F>::groups>();
+        release_stage();
+      }
+      finish_block();
+      product_.promote();
     }
   }
 
@@ -116,18 +133,26 @@ class SampleConsumer {
     product_.keep(part_.octets<F>(args_, args_.lhs, row_tile * tile_rows(config) + first_row()));
   }
 
+  template <bool adds = false>
   __device__ void queue_block() {
     wait_barrier(shared_.full(place_.stage), place_.parity);
     turn_.wait();
-    product_.multiply(shared_.lhs(place_.stage) + warpgroup() * (warpgroup_rows() / sample_octet_rows() * octet_bytes),
-                      shared_.rhs(place_.stage));
+    product_.template multiply<adds>(
+        shared_.lhs(place_.stage) + warpgroup() * (warpgroup_rows() / sample_octet_rows() * octet_bytes),
+        shared_.rhs(place_.stage));
     turn_.pass();
+    place_.advance();
   }
 
   __device__ void finish_block() {
     wait_multiplications();
-    if (threadIdx.x % 32 == 0) arrive(shared_.empty(place_.stage));
-    place_.advance();
+    release_stage();
+  }
+
+  /// The stage of the oldest block that is queued, whose products are made.
+  __device__ void release_stage() {
+    if (threadIdx.x % 32 == 0) arrive(shared_.empty(made_.stage));
+    made_.advance();
   }
 
   __device__ void lay_sums() {
@@ -152,7 +177,8 @@ class SampleConsumer {
   const WgmmaSampleShared<F>& shared_;
   TileShare share_;
   Turn<F> turn_;
-  StagePlace<F> place_;
+  StagePlace<F> place_;  ///< of the n block that is queued next
+  StagePlace<F> made_;   ///< and of that whose products are awaited next
   unsigned number_ = 0;  ///< of the tile that comes next, among the block's
   InfoPlace<F> next_;    ///< its place
   InfoPlace<F> info_;    ///< that of the tile whose sums are gathered next

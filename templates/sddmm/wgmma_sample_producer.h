@@ -2,9 +2,11 @@
 // operands.
 #pragma once
 
+#include "abi/split_dense.h"
 #include "parts/bulk_copy.h"
 #include "parts/dependent_launch.h"
 #include "parts/loads.h"
+#include "parts/tensor_copy.h"
 #include "sddmm/tensor_sample_walk.h"
 #include "sddmm/wgmma_sample_shared.h"
 
@@ -18,12 +20,18 @@ class SampleProducer {
   static constexpr bool scaled = sample_scales_rows(config.mode, F::traits.element);
 
  public:
-  __device__ SampleProducer(const WgmmaSampleArgs& args, const SamplePart& part, const WgmmaSampleShared<F>& shared)
-      : args_(args.sample), part_(part), shared_(shared), share_(TileShare::of_block(args)) {}
+  using Args = WgmmaSampleKernelArgs<config.tensor_copies>;
+
+  __device__ SampleProducer(const Args& args, const SamplePart& part, const WgmmaSampleShared<F>& shared)
+      : all_(args), args_(args.sample), part_(part), shared_(shared), share_(TileShare::of_block(args)) {}
 
   /// All tiles of the block; one without entries, which ends it, is told of.
   __device__ void run() {
     SampleTile tile = load(0);
+    if constexpr (config.tensor_copies) {
+      prefetch_map(all_.lhs_map);
+      prefetch_map(all_.rhs_map);
+    }
     wait_for_previous_launch();
 #pragma unroll 1
     for (unsigned number = 0; number < share_.count; ++number) {
@@ -35,7 +43,8 @@ class SampleProducer {
         return;
       }
       copy_info(tile, number);
-      copy_blocks(tile);
+      if constexpr (config.tensor_copies) copy_boxes(tile);
+      else copy_blocks(tile);
       info_.advance();
       tile = next;
     }
@@ -64,6 +73,34 @@ class SampleProducer {
         lhs += step_bytes(args_.lhs);
       }
       place_.advance();
+    }
+  }
+
+  /// From where operands lie, by their maps.
+  __device__ void copy_boxes(const SampleTile& tile) {
+    constexpr unsigned block_bytes = sample_stage_bytes(F::traits, config);
+    int n = static_cast<int>(part_.first_block) * sample_block();
+#pragma unroll 1
+    for (unsigned block = 0; block < part_.block_count; ++block, n += sample_block()) {
+      wait_barrier(shared_.empty(place_.stage), place_.parity ^ 1);
+      arrive_expecting(full(), block_bytes);
+      copy_rows<F::traits.rhs_layout, columns>(shared_.rhs(place_.stage), all_.rhs_map, tile.column_tile * columns, n);
+      copy_rows<F::traits.lhs_layout, rows>(shared_.lhs(place_.stage), all_.lhs_map, tile.row_tile * rows, n);
+      place_.advance();
+    }
+  }
+
+  /// `count` rows of an operand, from `row` and n on.
+  template <Layout layout, unsigned count>
+  __device__ void copy_rows(unsigned shared, const TensorMap& map, unsigned row, int n) const {
+    const int first = static_cast<int>(row), matrix = static_cast<int>(part_.matrix);
+    if constexpr (layout == Layout::row_major) {
+      copy_box(shared, map, n, first, matrix, full());
+    } else {
+      constexpr int box_rows = 64;
+#pragma unroll
+      for (unsigned box = 0; box < count / box_rows; ++box)
+        copy_box(shared + box * split_plane_bytes(), map, first + static_cast<int>(box) * box_rows, n, matrix, full());
     }
   }
 
@@ -105,6 +142,7 @@ class SampleProducer {
     copy_bulk(shared_address(to).at, from, bytes, listed());
   }
 
+  const Args& all_;
   const TensorSampleArgs& args_;
   const SamplePart& part_;
   const WgmmaSampleShared<F>& shared_;

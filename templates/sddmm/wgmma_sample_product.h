@@ -1,15 +1,19 @@
 // A warpgroup's 64 rows of a tile's dense product, n block after n block.
 //
 // A tensor core cuts what it adds instead of rounding it, at the last bits of the largest number. So products with a
-// low term come first, while sums are small, and after every n block sums are taken out into a second set that is added
+// low term come first, while sums are small, and after some n blocks sums are taken out into a second set that is added
 // in f32.
 #pragma once
 
+#include "abi/split_dense.h"
 #include "abi/wgmma_sample.h"
 #include "parts/ordered_loads.h"
 #include "parts/wgmma.h"
 
 namespace vostok {
+
+/// Lines in shared memory of an operand of this layout, whose rows are the columns of a B.
+constexpr DenseLine line_of(Layout layout) { return layout == Layout::row_major ? DenseLine::k : DenseLine::columns; }
 
 template <class F>
 class WarpgroupProduct {
@@ -20,7 +24,10 @@ class WarpgroupProduct {
   static constexpr int columns = tile_columns(config);
   static constexpr int count = columns / 2;  ///< sums of a thread
   static constexpr bool keeps = keeps_lhs(F::traits);
-  static constexpr bool promotes = !F::traits.one_block;
+  static constexpr bool promotes = vostok::promotes(F::traits, config);
+  // How operands lie in shared memory: prepared ones and those that are copied by rows in lines of n.
+  static constexpr DenseLine lhs_line = line_of(F::traits.lhs_layout);
+  static constexpr DenseLine rhs_line = line_of(F::traits.rhs_layout);
   static constexpr Dtype type = packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16;
 
  public:
@@ -48,13 +55,18 @@ class WarpgroupProduct {
         }
   }
 
-  /// Queues the products of an n block in two groups. Shared addresses: `rhs` of the tile's first column, `lhs` of the
-  /// warpgroup's first row.
+  /// The groups in which an n block's products are queued.
+  static constexpr int groups = 2;
+
+  /// Queues the products of an n block, added to the sums so far or not. Shared addresses: `rhs` of the tile's first
+  /// column, `lhs` of the warpgroup's first row.
+  template <bool adds>
   __device__ void multiply(unsigned lhs, unsigned rhs) {
-    const Operands from = {dense_descriptor(lhs, 0, octet_bytes), dense_descriptor(rhs, 0, octet_bytes)};
+    const Operands from = {dense_descriptor(lhs, group_bytes(lhs_line), octet_bytes),
+                           dense_descriptor(rhs, group_bytes(rhs_line), octet_bytes)};
     begin_multiplications();
     if constexpr (terms == 2) {
-      low<0>(from);
+      low<0, adds>(from);
       low<1>(from);
       low<2>(from);
       low<3>(from);
@@ -62,7 +74,7 @@ class WarpgroupProduct {
       high<0>(from);
       high<1>(from);
     } else {
-      high<0>(from);
+      high<0, adds>(from);
       high<1>(from);
       commit_multiplications();
     }
@@ -99,23 +111,29 @@ class WarpgroupProduct {
   };
   struct Nothing {};
 
+  /// From 64 rows of an operand to the next where their lines are of rows.
+  static constexpr unsigned group_bytes(DenseLine line) { return line == DenseLine::k ? 0 : split_plane_bytes(); }
+  /// From a step's operand to the next one's: bytes.
+  static constexpr unsigned step_bytes(DenseLine line) { return line == DenseLine::k ? 32 : 16 * split_line_bytes(); }
+
   template <int step, int lhs_term, int rhs_term, bool accumulates>
   __device__ void add(const Operands& from) {
-    constexpr unsigned step_on = step * 32;
-    const unsigned long long rhs = moved_descriptor(from.rhs, step_on + rhs_term * sample_term_bytes());
+    const unsigned long long rhs =
+        moved_descriptor(from.rhs, step * step_bytes(rhs_line) + rhs_term * sample_term_bytes());
     if constexpr (keeps) Mma::template multiply<type, DenseLine::k>(sums_, kept_.at[step][lhs_term], rhs, accumulates);
     else
-      Mma::template multiply_shared<type>(sums_, moved_descriptor(from.lhs, step_on + lhs_term * sample_term_bytes()),
-                                          rhs, accumulates);
+      Mma::template multiply_shared<type, lhs_line, rhs_line>(
+          sums_, moved_descriptor(from.lhs, step * step_bytes(lhs_line) + lhs_term * sample_term_bytes()), rhs,
+          accumulates);
   }
-  template <int step>
+  template <int step, bool adds = true>
   __device__ void low(const Operands& from) {
-    add<step, 0, 1, (step > 0)>(from);
+    add<step, 0, 1, (adds || step > 0)>(from);
     add<step, 1, 0, true>(from);
   }
-  template <int step>
+  template <int step, bool adds = true>
   __device__ void high(const Operands& from) {
-    add<step, 0, 0, (terms == 2 || step > 0)>(from);
+    add<step, 0, 0, (adds || terms == 2 || step > 0)>(from);
   }
 
   float sums_[count];

@@ -21,8 +21,8 @@ class WgmmaSampleShared {
   static constexpr auto traits = F::traits;
   static constexpr auto config = F::config;
   static constexpr int stage_bytes = sample_stage_bytes(traits, config);
-  static constexpr int sums_begin = config.stages * stage_bytes;
-  static constexpr int infos_begin = sums_begin + sums_bytes(config);
+  static constexpr int sums_begin = sums_follow_stages(traits, config) ? config.stages * stage_bytes : 0;
+  static constexpr int infos_begin = front_bytes(traits, config);
   static constexpr int info_bytes =
       tile_info_bytes(tile_shape(config), config.list_room, marks_rows(F::traits, config));
   static constexpr int infos = tile_infos(traits, config);

@@ -114,49 +114,53 @@ class FragmentOutput {
 
   template <int run>
   __device__ void store_pieces(long long first_column, const float (&sums)[run][4]) const {
-    using Word = typename Pieces<run>::Word;
-    [[maybe_unused]] Word residual[run][2], before[run][2];
+    using Pair = typename Pieces<run>::Pair;
+    using Piece = typename Pieces<run>::Piece;
+    [[maybe_unused]] Pair residual[run][2], before[run][2];
     if constexpr (traits.residual)
-      load_pieces(residual, first_column, [&](auto* piece) { return load_global(piece); }, residual_);
+      load_pieces(residual, first_column, [&](const Piece* piece) { return load_global(piece); }, residual_);
     if constexpr (traits.accumulate)
-      load_pieces(before, first_column, [&](auto* piece) { return load_own(piece); }, output_);
-    Word words[run][2];
+      load_pieces(before, first_column, [&](const Piece* piece) { return load_own(piece); }, output_);
+    Pair pairs[run][2];
 #pragma unroll
     for (int f = 0; f < run; ++f)
 #pragma unroll
-      for (int word = 0; word < 2; ++word) {
+      for (int pair = 0; pair < 2; ++pair) {
         float values[2];
 #pragma unroll
         for (int part = 0; part < 2; ++part) {
-          const int i = Pieces<run>::sum(word, part);
+          const int i = Pieces<run>::sum(pair, part);
           const long long column = first_column + 8 * f + lane_ % 4 * 2 + i % 2;
-          float value = column < n_ ? scale_and_bias_(sums[f][i], row_bias_[i / 2], column) : 0.0F;
-          if constexpr (traits.residual) value += Output::to_float(residual[f][word].at[part]);
-          if constexpr (traits.accumulate) value += Output::to_float(before[f][word].at[part]);
+          // A bias of columns is read: only of those that exist.
+          const bool exists = traits.bias != Bias::per_column || column < n_;
+          float value = exists ? scale_and_bias_(sums[f][i], row_bias_[i / 2], column) : 0.0F;
+          if constexpr (traits.residual) value += float_of_pair<traits.output>(residual[f][pair], part);
+          if constexpr (traits.accumulate) value += float_of_pair<traits.output>(before[f][pair], part);
           values[part] = activated<traits.activation>(value);
         }
-        words[f][word] = stored_vector<traits.output>(values);
+        pairs[f][pair] = stored_pair<traits.output>(values);
         if constexpr (adds_once)
 #pragma unroll
           for (int part = 0; part < 2; ++part)
-            if (!is_finite(sums[f][Pieces<run>::sum(word, part)])) words[f][word].at[part] = before[f][word].at[part];
+            if (!is_finite(sums[f][Pieces<run>::sum(pair, part)]))
+              pairs[f][pair] = with_part_of<traits.output>(pairs[f][pair], before[f][pair], part);
       }
-    typename Pieces<run>::Piece pieces[Pieces<run>::pieces];
-    Pieces<run>::gather(pieces, words);
+    Piece pieces[Pieces<run>::pieces];
+    Pieces<run>::gather(pieces, pairs);
     for_pieces<run>(first_column, [&](int i, long long at) {
-      store_global<stream>(reinterpret_cast<typename Pieces<run>::Piece*>(output_ + at), pieces[i]);
+      store_global<stream>(reinterpret_cast<Piece*>(output_ + at), pieces[i]);
     });
   }
 
-  /// The words of fragments from the pieces of a matrix that lies as C does. Those outside are zeros.
-  template <int run, class Load, class Matrix>
-  __device__ void load_pieces(typename Pieces<run>::Word (&words)[run][2], long long first_column, Load load,
-                              Matrix* matrix) const {
+  /// The pairs of fragments from the pieces of a matrix that lies as C does. Those outside are zeros.
+  template <int run, class Load>
+  __device__ void load_pieces(StoredPair<traits.output> (&pairs)[run][2], long long first_column, Load load,
+                              const Stored* matrix) const {
     typename Pieces<run>::Piece pieces[Pieces<run>::pieces] = {};
     for_pieces<run>(first_column, [&](int i, long long at) {
       pieces[i] = load(reinterpret_cast<const typename Pieces<run>::Piece*>(matrix + at));
     });
-    Pieces<run>::scatter(words, pieces);
+    Pieces<run>::scatter(pairs, pieces);
   }
 
   /// visit(i, place) for each of the lane's pieces that C has.

@@ -109,6 +109,64 @@ TEST_CASE("wgmma_sample: two and three warpgroups, that take turns and that do n
         }
 }
 
+TEST_CASE("wgmma_sample: sums that stay in the tensor cores for several n blocks are right") {
+  for (const Dtype element : elements)
+    for (const int promotion_blocks : {2, 0, 3}) {
+      if (element == Dtype::f32 && promotion_blocks != 2) continue;
+      for (const std::int64_t n : {65, 128, 450})
+        for (const int waves : {0, 1}) {
+          WgmmaSampleConfig config = plain(element);
+          config.promotion_blocks = promotion_blocks;
+          config.waves = waves;
+          config.stages = 3;
+          config.warpgroups = 2;
+          check({.n = n, .batch = 3, .element = element}, uneven_mask(300, 200, seed), config);
+        }
+    }
+}
+
+TEST_CASE("wgmma_sample: operands copied from where they lie are right, in every layout, with tails and in batches") {
+  constexpr std::array layouts = {Layout::row_major, Layout::column_major};
+  for (const Layout lhs : layouts)
+    for (const Layout rhs : layouts)
+      for (const Dtype element : {Dtype::f16, Dtype::bf16})
+        for (const int columns : {64, 128, 256})
+          for (const int warpgroups : {1, 2, 3}) {
+            if (warpgroups == 3 && columns == 256) continue;
+            WgmmaSampleConfig config = plain(element, columns);
+            config.warpgroups = warpgroups;
+            config.stages = 2 + columns / 128;
+            config.tensor_copies = true;
+            config.promotion_blocks = columns == 256 ? 0 : warpgroups - 1;
+            config.waves = warpgroups % 2;
+            if (columns == 256 && warpgroups == 1) config.waves = 0;
+            const Sddmm problem = {.n = 200, .batch = 2, .element = element, .lhs_layout = lhs, .rhs_layout = rhs};
+            check(problem, uneven_mask(264, 520, seed), config);
+            config.n_split = 2;
+            check(problem, full(72, 136), config);
+          }
+}
+
+TEST_CASE("wgmma_sample: operands copied from where they lie may have lines and matrices apart, and few n") {
+  for (const Layout layout : {Layout::row_major, Layout::column_major})
+    for (const std::int64_t n : {65, 72, 1000}) {
+      WgmmaSampleConfig config = plain(Dtype::f16, 128);
+      config.tensor_copies = true;
+      config.stages = 4;
+      config.promotion_blocks = 4;
+      const Sddmm problem = {.n = n,
+                             .batch = 2,
+                             .element = Dtype::f16,
+                             .lhs_layout = layout,
+                             .rhs_layout = layout,
+                             .lhs_leading = 1024,
+                             .rhs_leading = 1032,
+                             .lhs_stride = 1024 * 1024,
+                             .rhs_stride = 1024 * 1040};
+      check(problem, uneven_mask(150, 200, seed), config);
+    }
+}
+
 TEST_CASE(
     "wgmma_sample: a block's share of tiles is right, over rows of tiles, more than stages hold, and behind the last "
     "with nonzeros") {

@@ -8,6 +8,7 @@
 #include "ops/families.hpp"
 #include "ops/grid.hpp"
 #include "ops/machine.hpp"
+#include "ops/sddmm/operand_maps.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 
@@ -18,9 +19,16 @@ namespace wgmma_sample {
 namespace {
 
 static_assert(codegen::lists_every_field<WgmmaSampleConfig>(), "fields(WgmmaSampleConfig) must name every member");
-static_assert(std::is_trivially_copyable_v<WgmmaSampleArgs> && sizeof(WgmmaSampleArgs) <= max_argument_bytes);
 
 }  // namespace
+
+TensorSampleTraits traits(const SddmmQuery& query, const WgmmaSampleConfig& config, int n_split) {
+  TensorSampleTraits t = sampled::traits(query, n_split);
+  if (!config.tensor_copies) return t;
+  t.lhs_layout = query.problem.lhs_layout;
+  t.rhs_layout = query.problem.rhs_layout;
+  return t;
+}
 
 std::int64_t most_shares(const SddmmQuery& query, const WgmmaSampleConfig& config) {
   if (config.waves == 0) return 0;
@@ -44,9 +52,23 @@ struct WgmmaSampleBinding {
   }
 };
 
+/// With the operands' maps behind the arguments.
+struct MappedSampleBinding {
+  WgmmaSampleBinding binding;
+  OperandBoxes lhs;
+  OperandBoxes rhs;
+
+  device::Dim3 operator()(const SddmmArguments& call, PairMappedArgs<WgmmaSampleArgs>& args) const {
+    const device::Dim3 grid = binding(call, static_cast<WgmmaSampleArgs&>(args));
+    args.lhs_map.boxes = lhs.of(call.lhs);
+    args.rhs_map.boxes = rhs.of(call.rhs);
+    return grid;
+  }
+};
+
 Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config, const PreparedRowPair& prepared,
                        const TileLists& lists) {
-  const TensorSampleTraits t = sampled::traits(query, config.n_split);
+  const TensorSampleTraits t = wgmma_sample::traits(query, config, config.n_split);
   codegen::KernelRequest request = {
       .family = "wgmma_sample",
       .header = "sddmm/wgmma_sample.h",
@@ -56,7 +78,22 @@ Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config,
       .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   const WgmmaSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, config.n_split),
                                       .most_shares = wgmma_sample::most_shares(query, config)};
-  return Launch::of<SddmmArguments, WgmmaSampleArgs>(std::move(request), shape, binding);
+  if (!config.tensor_copies) return Launch::of<SddmmArguments, WgmmaSampleArgs>(std::move(request), shape, binding);
+  const Sddmm& problem = query.problem;
+  const auto boxes = [&](const StoredMatrix& stored, Layout layout, std::int64_t rows, int tile_rows) {
+    return OperandBoxes{stored, layout, rows, problem.n, problem.batch, problem.element, tile_rows};
+  };
+  const MappedSampleBinding mapped = {
+      .binding = binding,
+      .lhs = boxes(query.lhs(), problem.lhs_layout, query.statistics.rows, tile_rows(config)),
+      .rhs = boxes(query.rhs(), problem.rhs_layout, query.statistics.cols, tile_columns(config))};
+  return Launch::of<SddmmArguments, PairMappedArgs<WgmmaSampleArgs>>(std::move(request), shape, mapped);
+}
+
+/// Nothing where the operands are copied from where they lie.
+PreparedRowPair prepared_rows(const SddmmQuery& query, const WgmmaSampleConfig& config) {
+  if (config.tensor_copies) return {};
+  return prepared_rows(query, SampleWork::of(config), tile_shape(config));
 }
 
 struct WgmmaSample {
@@ -78,15 +115,14 @@ struct WgmmaSample {
   }
 
   static std::int64_t workspace_bytes(const SddmmQuery& query, const WgmmaSampleConfig& config) {
-    return prepared_rows(query, SampleWork::of(config), tile_shape(config)).bytes +
-           (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
+    return prepared_rows(query, config).bytes + (config.n_split > 1 ? part_bytes(query, config.n_split) : 0);
   }
 
   static std::vector<Launch> launches(const SddmmQuery& query, const WgmmaSampleConfig& config,
                                       const TopologyPointers& topology) {
-    const PreparedRowPair prepared = prepared_rows(query, SampleWork::of(config), tile_shape(config));
+    const PreparedRowPair prepared = prepared_rows(query, config);
     std::vector<Launch> list;
-    list.push_back(sample_operands_launch(query, SampleWork::of(config), prepared));
+    if (!config.tensor_copies) list.push_back(sample_operands_launch(query, SampleWork::of(config), prepared));
     list.push_back(multiply_launch(query, config, prepared, topology.tile_lists));
     if (config.n_split > 1) list.push_back(sum_parts_launch(query, config.n_split, prepared.bytes));
     return list;

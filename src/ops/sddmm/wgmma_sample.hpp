@@ -14,6 +14,9 @@ namespace vostok::ops {
 
 namespace wgmma_sample {
 
+/// The kernel's traits: layouts too, where operands are copied from where they lie.
+TensorSampleTraits traits(const SddmmQuery& query, const WgmmaSampleConfig& config, int n_split = 1);
+
 /// Blocks on the grid's x that fill the device `waves` times; 0 if each tile has its own block.
 std::int64_t most_shares(const SddmmQuery& query, const WgmmaSampleConfig& config);
 

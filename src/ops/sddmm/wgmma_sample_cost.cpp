@@ -102,8 +102,8 @@ double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
   const double term_bytes =
       rows * static_cast<double>(query.problem.n * query.problem.batch) * 2 * sample_terms(config.mode);
   const double fetched_us = fetches * std::max(0.0, term_bytes - cached_bytes) / machine.memory_bytes_per_us;
-  return launch_us + sampled::prepare_us(query, config.mode) + main_us + fetched_us +
-         sampled::sum_us(query, config.n_split);
+  const double prepare_us = config.tensor_copies ? 0 : sampled::prepare_us(query, config.mode);
+  return launch_us + prepare_us + main_us + fetched_us + sampled::sum_us(query, config.n_split);
 }
 
 }  // namespace vostok::ops::wgmma_sample

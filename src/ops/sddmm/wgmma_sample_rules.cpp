@@ -6,6 +6,7 @@
 #include "ops/grid.hpp"
 #include "ops/limits.hpp"
 #include "ops/rules.hpp"
+#include "ops/sddmm/operand_maps.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
@@ -20,14 +21,21 @@ using Rule = ops::Rule<Case>;
 
 /// Registers for sums, an A that stays, addresses and a batch of gathered entries, as NVRTC 13.0 allocates them.
 int registers_needed(const Case& c) {
-  const int sums = c.config.tile_columns / 2 * (c.traits.one_block ? 1 : 2);
+  const int sums = c.config.tile_columns / 2 * (promotes(c.traits, c.config) ? 2 : 1);
   const int kept = keeps_lhs(c.traits) ? 4 * steps_of_block() * sample_terms(c.config.mode) : 0;
   constexpr int addresses = 32;
   return sums + kept + addresses;
 }
 
 /// Steps between promotions of sums out of the tensor cores.
-int promotion_steps(const Case& c) { return c.traits.one_block ? 0 : steps_of_block(); }
+int promotion_steps(const Case& c) { return c.traits.one_block ? 0 : c.config.promotion_blocks * steps_of_block(); }
+
+/// n blocks whose products tensor cores add up, cutting every sum: 16,384 products are the most.
+constexpr std::int64_t most_blocks_uncut = 256;
+std::int64_t blocks_uncut(const Case& c) {
+  const std::int64_t part = sampled::part_blocks(c.query, c.config.n_split);
+  return promotes(c.traits, c.config) ? std::min<std::int64_t>(part, c.config.promotion_blocks) : part;
+}
 
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
@@ -37,6 +45,14 @@ constexpr std::array rules = {
          [](const Case& c) { return c.config.takes_turns && c.config.warpgroups == 1; }},
     Rule{"more sums of a part would round past what math = accurate allows",
          [](const Case& c) { return !sampled::adds_few_sums(c.query, promotion_steps(c), c.config.n_split); }},
+    Rule{"tensor cores would add up more than 16384 products, and cut each sum",
+         [](const Case& c) { return blocks_uncut(c) > most_blocks_uncut; }},
+    Rule{"tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps",
+         [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
+    Rule{"tensor_copies takes operands whose lines start at multiples of 16 bytes",
+         [](const Case& c) { return c.config.tensor_copies && is_unaligned_for_maps(c.query); }},
+    Rule{"an operand is larger than a tensor map can say",
+         [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
     Rule{"n has fewer blocks of 64 than n_split has parts",
          [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
     Rule{"the grid's y and z hold fewer parts than the batch has",
@@ -76,11 +92,11 @@ std::optional<std::string> declines(const SddmmQuery& query) {
 }
 
 bool admits(const SddmmQuery& query, const WgmmaSampleConfig& config) {
-  return reason_against(Case{query, sampled::traits(query), config}, rules) == nullptr;
+  return reason_against(Case{query, traits(query, config), config}, rules) == nullptr;
 }
 
 std::optional<std::string> forbidden(const SddmmQuery& query, const WgmmaSampleConfig& config) {
-  return to_reason(reason_against(Case{query, sampled::traits(query), config}, rules));
+  return to_reason(reason_against(Case{query, traits(query, config), config}, rules));
 }
 
 }  // namespace vostok::ops::wgmma_sample

@@ -5,6 +5,7 @@
 
 #include "ops/config_list.hpp"
 #include "ops/machine.hpp"
+#include "ops/sddmm/operand_maps.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sample_ranking.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
@@ -19,8 +20,8 @@ struct Shape {
   int tile_columns;
 };
 
-constexpr std::array shapes = {Shape{3, 128}, Shape{2, 128}, Shape{3, 64}, Shape{2, 64},
-                               Shape{1, 128}, Shape{1, 64},  Shape{1, 32}};
+constexpr std::array shapes = {Shape{2, 256}, Shape{3, 128}, Shape{2, 128}, Shape{3, 64},
+                               Shape{2, 64},  Shape{1, 128}, Shape{1, 64},  Shape{1, 32}};
 constexpr Shape smallest_shape = shapes.back();
 
 constexpr std::array stage_counts = {3, 2, 4, 6};
@@ -31,13 +32,33 @@ constexpr std::array wave_counts = {1, 2, 0};
 /// Number of parts of n, relative to the number that fills the device once.
 constexpr std::array split_factors = {1, 2, 4};
 
+/// How the n blocks of a tile are walked.
+struct Loop {
+  bool tensor_copies;
+  int promotion_blocks;
+};
+
+/// The likely best first.
+std::vector<Loop> loops(const SddmmQuery& query, PackedMode mode) {
+  constexpr int rarely = 16;  // of 16-bit elements: one pass over all sums in 16 n blocks is not to be seen
+  if (sampled::traits(query).one_block) return {{false, 1}};
+  if (query.problem.element == Dtype::f32) {
+    if (mode != sampled::modes(query).front()) return {{false, 1}};
+    return {{false, 2}, {false, 1}};
+  }
+  const bool in_place = takes_tensor_maps(query);
+  return {{in_place, 0}, {in_place, rarely}};
+}
+
 int promotion_steps(const SddmmQuery& query) { return sampled::traits(query).one_block ? 0 : steps_of_block(); }
 
-WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& shape) {
+WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& shape, const Loop& loop) {
   WgmmaSampleConfig config = {.mode = mode,
                               .warpgroups = shape.warpgroups,
                               .tile_columns = shape.tile_columns,
-                              .takes_turns = shape.warpgroups > 1};
+                              .takes_turns = shape.warpgroups > 1 && loop.promotion_blocks == 1,
+                              .promotion_blocks = loop.promotion_blocks,
+                              .tensor_copies = loop.tensor_copies};
   config.list_room =
       sampled::list_room(query, tile_shape(config), std::min(16384, tile_rows(config) * tile_columns(config)));
   return config;
@@ -73,7 +94,7 @@ std::vector<WgmmaSampleConfig> variants(const SddmmQuery& query, const WgmmaSamp
   const auto add = [&](WgmmaSampleConfig config) {
     for (const bool stream : {false, true})
       for (const bool turns : {true, false}) {
-        config.takes_turns = turns && config.warpgroups > 1;
+        config.takes_turns = turns && config.warpgroups > 1 && config.promotion_blocks == 1;
         config.stream_output = stream && may_stream;
         add_new(list, config);
       }
@@ -101,7 +122,8 @@ std::vector<WgmmaSampleConfig> variants(const SddmmQuery& query, const WgmmaSamp
 std::vector<WgmmaSampleConfig> every_config(const SddmmQuery& query) {
   std::vector<WgmmaSampleConfig> list;
   for (const PackedMode mode : sampled::modes(query))
-    for (const Shape& shape : shapes) append(list, variants(query, shaped(query, mode, shape)));
+    for (const Loop& loop : loops(query, mode))
+      for (const Shape& shape : shapes) append(list, variants(query, shaped(query, mode, shape, loop)));
   return list;
 }
 
@@ -115,13 +137,14 @@ std::vector<WgmmaSampleConfig> ranked(const SddmmQuery& query) {
 /// Whether two configs differ only in what is easy to guess: depth of stages, and how n or tiles are distributed.
 bool alike(const WgmmaSampleConfig& a, const WgmmaSampleConfig& b) {
   return a.mode == b.mode && a.warpgroups == b.warpgroups && a.tile_columns == b.tile_columns &&
-         a.takes_turns == b.takes_turns && a.stream_output == b.stream_output;
+         a.takes_turns == b.takes_turns && a.stream_output == b.stream_output &&
+         a.promotion_blocks == b.promotion_blocks && a.tensor_copies == b.tensor_copies;
 }
 
 }  // namespace
 
 WgmmaSampleConfig smallest_config(const SddmmQuery& query) {
-  WgmmaSampleConfig config = shaped(query, sampled::modes(query).front(), smallest_shape);
+  WgmmaSampleConfig config = shaped(query, sampled::modes(query).front(), smallest_shape, {false, 1});
   config.stages = 2;
   config.n_split = sampled::least_split(query, promotion_steps(query));
   return with_room(query, config);
