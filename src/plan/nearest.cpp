@@ -66,12 +66,14 @@ std::optional<Ranked> rank(const StoredWinner& row, const ProblemKey& problem, c
                                             : Provenance::tuned_elsewhere;
     return ranked;
   }
-  ranked.group = last_tuned_group + (this_model ? 1 : 2);
-  ranked.distance = this_model ? problem_distance(row.features, problem.features) : device_distance(row.device, device);
+  const bool this_problem = row.features == problem.features;
+  if (!this_model && !this_problem && !same_multiprocessors(row.device, device)) return std::nullopt;
+  const bool by_device = !this_model && this_problem;
+  ranked.group = last_tuned_group + (this_model ? 1 : this_problem ? 2 : 3);
+  ranked.distance = by_device ? device_distance(row.device, device) : problem_distance(row.features, problem.features);
   ranked.match.provenance = this_model ? Provenance::nearest_problem : Provenance::nearest_device;
   ranked.match.distance = ranked.distance;
-  if (!this_model && !(row.features == problem.features)) return std::nullopt;
-  if (!(ranked.distance <= (this_model ? farthest_problem : farthest_device)))
+  if (!(ranked.distance <= (by_device ? farthest_device : farthest_problem)))
     return std::nullopt;  // also where it is not a number
   return ranked;
 }
@@ -90,6 +92,11 @@ bool same_model(const DeviceKey& a, const DeviceKey& b) {
 
 bool same_problem(const ProblemKey& a, const ProblemKey& b) {
   return std::tie(a.operation, a.exact, a.policy, a.features) == std::tie(b.operation, b.exact, b.policy, b.features);
+}
+
+bool same_multiprocessors(const DeviceKey& a, const DeviceKey& b) {
+  return generation(a.architecture) &&
+         std::tie(a.architecture, a.multiprocessors) == std::tie(b.architecture, b.multiprocessors);
 }
 
 double problem_distance(const Features& a, const Features& b) {

@@ -46,6 +46,8 @@ Range reach(std::int64_t size, double weight);
 /// multiprocessors. Infinite where one of them is no GPU.
 double device_distance(const DeviceKey& a, const DeviceKey& b);
 constexpr double farthest_device = 2.0;
+/// Another model with the same multiprocessors, by architecture and number: an H100 and an H200.
+bool same_multiprocessors(const DeviceKey& a, const DeviceKey& b);
 
 /// A winner as a store holds it.
 struct StoredWinner {
@@ -66,8 +68,9 @@ constexpr std::size_t most_neighbours = 4;
 ///   2. the same problem on another device of this model, in the order of layers;
 ///   3. and 4. as 1. and 2., for the plain problem;
 ///   5. the nearest problem on this device or model, within farthest_problem;
-///   6. the same problem on the nearest other device, within farthest_device.
-/// In 5. and 6. a plain problem comes behind one with the exact text at the same distance.
+///   6. the same problem on the nearest other device, within farthest_device;
+///   7. the nearest problem, within farthest_problem, on another model with this one's architecture and multiprocessors.
+/// In 5. to 7. a plain problem comes behind one with the exact text at the same distance.
 std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem,
                                     const DeviceKey& device);
 

@@ -126,6 +126,27 @@ TEST_CASE(
   CHECK(without_neighbours(found).size() == 3);
 }
 
+TEST_CASE("near problems of another model serve where its multiprocessors are the same in kind and number") {
+  DeviceKey sibling = gpu("other");
+  sibling.name = "another model";
+  const DeviceKey here = gpu("here");
+  const std::vector<StoredWinner> near = {row("near", sibling, with_n(96))};
+  const std::vector<WinnerMatch> found = best_first(near, key(), here);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].provenance == Provenance::nearest_device);
+  CHECK(found[0].distance == problem_distance(with_n(96), features()));
+  for (const int multiprocessors : {114, 131}) {
+    DeviceKey smaller = sibling;
+    smaller.multiprocessors = multiprocessors;
+    CHECK(best_first({row("near", smaller, with_n(96))}, key(), here).empty());
+  }
+  CHECK(best_first({row("far", sibling, with_n(64 * 64))}, key(), here).empty());
+  // Behind the same problem on that model.
+  CHECK(
+      best_first({row("near", sibling, with_n(96)), row("same", sibling, features())}, key(), here)[0].winner.family ==
+      "same");
+}
+
 TEST_CASE("neighbours are few, and the emulator is no GPU's neighbour") {
   std::vector<StoredWinner> rows;
   for (std::int64_t n = 65; n < 85; ++n) rows.push_back(row("n" + std::to_string(n), gpu("here"), with_n(n)));
