@@ -15,6 +15,7 @@
 #include "ops/machine.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/output_stores.hpp"
 #include "ops/spmm/sparse_tensor.hpp"
 #include "ops/spmm/stage_ring.hpp"
 #include "ops/spmm/tile_rules.hpp"
@@ -149,9 +150,8 @@ double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config)
   constexpr double cluster_cycles = 1350;  // two barriers, and exchange of sums between SMs
   const TileParts parts = tile_parts(config);
   const double exchange_cycles = parts.blocks == 1 ? 0 : cluster_cycles + parts.bytes() / 28.0;
-  constexpr double stores_per_cycle = 2.2;  // elements of C: a store fills only part of each line
   const double store_cycles =
-      350 + exchange_cycles + tile_rows(config) * config.tile_columns / stores_per_cycle / parts.blocks;
+      350 + exchange_cycles + tile_rows(config) * config.tile_columns / stored_per_cycle(query) / parts.blocks;
   const double steps = as_double(sparse_tensor::slice_blocks(query, config.k_split));
   const auto wave_cycles = [&](int together) {
     return steps * shared_cycles(block, together) + start_cycles + store_cycles * together;

@@ -9,6 +9,7 @@
 #include "base/checked.hpp"
 #include "ops/limits.hpp"
 #include "ops/machine.hpp"
+#include "ops/spmm/output_stores.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/unpack_mma.hpp"
 
@@ -98,10 +99,7 @@ double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfi
   const double packed = size.strips * size.strip_bytes * overflow;
   const double dense = size.k * size.n * size_of(query.problem.element) * size.batch;
   const double output = size.m * size.n * size.output_bytes * size.batch;
-  // Effective bytes of memory traffic for an element of C, f32 or 16 bits: fragments are stored in pieces of eight
-  // columns.
-  constexpr double stored_element_bytes = 8.8;
-  const double stored = size.m * size.n * stored_element_bytes * size.batch;
+  const double stored = size.m * size.n * stored_element_bytes(query) * size.batch;
   const double streaming = teams(c) == 1 ? 1.3 : 1;  // measured: strips come at three quarters of the memory bandwidth
   // Strips that do not fit L2 are read again for the next tile of columns, except what is still there: measured, 0.7 of
   // them.

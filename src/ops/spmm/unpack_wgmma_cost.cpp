@@ -7,6 +7,7 @@
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
 #include "ops/mask_runs.hpp"
+#include "ops/spmm/output_stores.hpp"
 #include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/stage_ring.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
@@ -174,16 +175,14 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
                               strip_bytes(query, config) / tile_strips(config);
   constexpr double streaming = 1.18;       // fitted: strips come at five sixths of the memory bandwidth
   constexpr double resident_bytes = 40e6;  // of B and C, kept by L2 from one call to the next
-  // Effective bytes of memory traffic for an element of C, f32 or 16 bits: fragments are stored in pieces of eight
-  // columns.
-  constexpr double stored_element_bytes = 8.8;
   const double dense_bytes = as_double(query.statistics.cols) * n * batch * size_of(query.problem.element);
   const double prepared_bytes =
       config.prepare_dense ? as_double(query.statistics.cols) * n * batch * 2 * terms(config) : 0;
   const double result_bytes = output_bytes(query, size_of(query.problem.output.value_or(query.problem.element)));
   const bool stays = dense_bytes + prepared_bytes + result_bytes < resident_bytes;
   const double moved_bytes =
-      stays ? 0 : output_bytes(query, stored_element_bytes) + (config.prepare_dense ? prepared_bytes : dense_bytes);
+      stays ? 0
+            : output_bytes(query, stored_element_bytes(query)) + (config.prepare_dense ? prepared_bytes : dense_bytes);
   const double from_memory_us = (streaming * packed_bytes + moved_bytes) / machine.memory_bytes_per_us;
   double us = without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us));
   if (config.prepare_dense)
