@@ -87,11 +87,11 @@ constexpr bool promotes(const TensorSampleTraits& traits, const WgmmaSampleConfi
   return !traits.one_block && config.promotion_blocks > 0;
 }
 
-/// A tile's sums on their way to the output. They lie where the stages were where a block has one tile: no copy is
-/// under way then.
+/// A tile's sums on their way to the output. They lie behind the stages, so that the next tile's operands come
+/// meanwhile; or where the stages were: where a block has one tile, and where sums are so many that both have no room.
 constexpr int sums_bytes(const WgmmaSampleConfig& config) { return 4 * tile_rows(config) * tile_columns(config); }
 constexpr bool sums_follow_stages(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
-  return traits.one_block || config.waves != 0;
+  return traits.one_block || (config.waves != 0 && config.tile_columns <= 128);
 }
 /// Bytes of stages and sums.
 constexpr int front_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
@@ -109,9 +109,11 @@ constexpr int strip_begins_bytes(const WgmmaSampleConfig& config) {
 }
 
 /// Tiles of which what is known before their sums are (sddmm/tile_info.h) is in shared memory or on its way there. A
-/// tile's is still needed when the next one's products are queued.
+/// tile's is still needed when the next one's products are queued; where its sums lie where the next one's operands
+/// would, those wait for it.
 constexpr int tile_infos(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
-  return config.waves == 0 ? 1 : traits.one_block ? config.stages : 2;
+  if (config.waves == 0 || !sums_follow_stages(traits, config)) return 1;
+  return traits.one_block ? config.stages : 2;
 }
 
 /// A stage is full, or empty again; what is known of a tile has come, its strips were found, and neither is needed any

@@ -167,6 +167,8 @@ class SampleConsumer {
     const TileInfo<F>& info = shared_.info(info_.stage);
     gather_sums<F>({args_, part_.matrix, part_.line}, {args_, part_, info}, args_.lists, info, shared_.sums(),
                    {begins[0] + threadIdx.x % 32, begins[1], 32});
+    // The copy engine may write where sums were.
+    if constexpr (!sums_follow_stages(F::traits, config)) publish_to_async_proxy();
     arrive(shared_.info_free(info_.stage));  // every lane for what it has read
     __syncwarp();                            // the next tile's sums will lie where these are
     info_.advance();

@@ -127,24 +127,35 @@ TEST_CASE("wgmma_sample: sums that stay in the tensor cores for several n blocks
 
 TEST_CASE("wgmma_sample: operands copied from where they lie are right, in every layout, with tails and in batches") {
   constexpr std::array layouts = {Layout::row_major, Layout::column_major};
+  int turn = 0;
   for (const Layout lhs : layouts)
     for (const Layout rhs : layouts)
-      for (const Dtype element : {Dtype::f16, Dtype::bf16})
-        for (const int columns : {64, 128, 256})
-          for (const int warpgroups : {1, 2, 3}) {
-            if (warpgroups == 3 && columns == 256) continue;
-            WgmmaSampleConfig config = plain(element, columns);
-            config.warpgroups = warpgroups;
-            config.stages = 2 + columns / 128;
-            config.tensor_copies = true;
-            config.promotion_blocks = columns == 256 ? 0 : warpgroups - 1;
-            config.waves = warpgroups % 2;
-            if (columns == 256 && warpgroups == 1) config.waves = 0;
-            const Sddmm problem = {.n = 200, .batch = 2, .element = element, .lhs_layout = lhs, .rhs_layout = rhs};
-            check(problem, uneven_mask(264, 520, seed), config);
-            config.n_split = 2;
-            check(problem, full(72, 136), config);
-          }
+      for (const int columns : {64, 128, 256}) {
+        const int warpgroups = columns == 256 ? 2 : 1 + turn % 3;
+        const Dtype element = turn % 2 == 0 ? Dtype::f16 : Dtype::bf16;
+        WgmmaSampleConfig config = plain(element, columns);
+        config.warpgroups = warpgroups;
+        config.stages = columns == 64 ? 4 : 3;
+        config.tensor_copies = true;
+        config.promotion_blocks = columns == 256 ? 0 : turn % 3;
+        config.waves = turn / 2 % 2;
+        const Sddmm problem = {.n = 200, .batch = 2, .element = element, .lhs_layout = lhs, .rhs_layout = rhs};
+        check(problem, uneven_mask(264, 520, seed), config);
+        config.n_split = 2;
+        config.waves = 1 - config.waves;
+        check(problem, full(200, 264), config);
+        ++turn;
+      }
+}
+
+TEST_CASE("wgmma_sample: blocks whose sums lie where operands were go on to their next tiles") {
+  WgmmaSampleConfig config = plain(Dtype::bf16, 256);
+  config.warpgroups = 2;
+  config.stages = 4;
+  config.tensor_copies = true;
+  config.promotion_blocks = 0;
+  config.waves = 1;
+  check({.n = 328, .batch = 400, .element = Dtype::bf16}, uneven_mask(264, 1032, seed), config);
 }
 
 TEST_CASE("wgmma_sample: operands copied from where they lie may have lines and matrices apart, and few n") {

@@ -55,20 +55,67 @@ Cycles tile_cycles(const SddmmQuery& query, const WgmmaSampleConfig& c, double n
           .gathering = gathering_cycles + (entry_cycles * entries + unlisted_cycles * unlisted) / consumer_warps(c)};
 }
 
-}  // namespace
+/// How tiles and parts of n are spread over blocks, and blocks over SMs.
+struct Spread {
+  double own_tiles;  ///< of a block
+  double n_blocks;   ///< of a tile, in a block's part
+  double per_multiprocessor;
+  double resident;
 
-double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
-  const Machine machine = machine_of(query);
+  double waves() const { return std::ceil(per_multiprocessor / resident); }
+};
+
+Spread spread_of(const SddmmQuery& query, const WgmmaSampleConfig& config, const Machine& machine) {
   const double tiles = std::max(sampled::expected_tiles(query, tile_shape(config)), 1.0);
   const auto lines = static_cast<double>(query.problem.batch) * config.n_split;
   const double shares = config.waves == 0 ? tiles : std::min(tiles, static_cast<double>(most_shares(query, config)));
   const double own_tiles = std::ceil(tiles / shares);
-  const double blocks = std::ceil(tiles / own_tiles) * lines;
-  const double n_blocks =
-      static_cast<double>(std::min(sampled::n_blocks(query), sampled::part_blocks(query, config.n_split)));
+  const double per_multiprocessor = std::ceil(std::ceil(tiles / own_tiles) * lines / machine.multiprocessors);
+  return {
+      .own_tiles = own_tiles,
+      .n_blocks = static_cast<double>(std::min(sampled::n_blocks(query), sampled::part_blocks(query, config.n_split))),
+      .per_multiprocessor = per_multiprocessor,
+      .resident = std::min<double>(config.min_blocks, per_multiprocessor)};
+}
 
-  const double per_multiprocessor = std::ceil(blocks / machine.multiprocessors);
-  const double resident = std::min<double>(config.min_blocks, per_multiprocessor);
+/// Microseconds of products whose operands the copy engine brings from where they lie. Fitted to 1,452 trials of 94
+/// problems (bench/notes/sddmm.md#16-bits-as-a-gemms-loop).
+double loop_us(const SddmmQuery& query, const WgmmaSampleConfig& c, const Machine& machine) {
+  constexpr double start_us = 0.72;
+  constexpr double start_cycles = 1370;
+  constexpr double box_bytes_per_cycle = 54;  // of one SM
+  constexpr double tensor_rate = 0.69;        // of the peak
+  constexpr double cached_cycles = 315;       // from a copy's issue to its arrival, out of L2 and out of memory
+  constexpr double fetched_cycles = 1850;
+  constexpr double promotion_cycles = 115;
+  constexpr double laying_cycles = 740, gathering_cycles = 50;
+  constexpr double entry_cycles = 2.65, unlisted_cycles = 10;  // of one warp
+  const Spread spread = spread_of(query, c, machine);
+  const auto operand_bytes = static_cast<double>(query.statistics.rows + query.statistics.cols) *
+                             static_cast<double>(query.problem.n * query.problem.batch) * 2;
+  const bool fetched = operand_bytes > cached_bytes;
+  const double tensor = steps_of_block() * c.tile_columns / 2.0 * c.warpgroups / tensor_rate;
+  const double intake = sample_stage_bytes(sampled::traits(query), c) / box_bytes_per_cycle;
+  double block =
+      std::max(std::max(tensor, intake) * spread.resident, (fetched ? fetched_cycles : cached_cycles) / (c.stages - 1));
+  if (c.promotion_blocks > 0) block += promotion_cycles / c.promotion_blocks * std::sqrt(spread.resident);
+  const double entries = sampled::expected_entries(query, tile_shape(c));
+  const double unlisted = std::max(0.0, entries - c.list_room);
+  const double leaving = laying_cycles + 1.5 * c.tile_columns + gathering_cycles +
+                         (entry_cycles * entries + unlisted_cycles * unlisted) / consumer_warps(c);
+  const double tile = spread.n_blocks * block + leaving * std::sqrt(spread.resident);
+  const double cycles = spread.waves() * (start_cycles + spread.own_tiles * tile);
+  const double memory_us = fetched ? operand_bytes / machine.memory_bytes_per_us : 0;
+  return start_us + std::max(cycles / machine.cycles_per_us, memory_us);
+}
+
+}  // namespace
+
+double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
+  const Machine machine = machine_of(query);
+  if (config.tensor_copies) return loop_us(query, config, machine) + sampled::sum_us(query, config.n_split);
+  const Spread spread = spread_of(query, config, machine);
+  const auto [own_tiles, n_blocks, per_multiprocessor, resident] = spread;
   const Cycles tile = tile_cycles(query, config, n_blocks);
   // Warpgroups that do not take turns drift apart, and hide more of each other's latency.
   const double hiding =
@@ -86,8 +133,7 @@ double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
   const double each = std::max({busy + waiting / hiding, own_chain, arrival});
 
   constexpr double start_cycles = 1800;  // until the first stage has arrived
-  const double waves = std::ceil(per_multiprocessor / resident);
-  const double cycles = waves * (start_cycles + own_tiles * each + tile.laying + tile.gathering);
+  const double cycles = spread.waves() * (start_cycles + own_tiles * each + tile.laying + tile.gathering);
   constexpr double bytes_of_entry = 2;
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
                          (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));
@@ -102,8 +148,8 @@ double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
   const double term_bytes =
       rows * static_cast<double>(query.problem.n * query.problem.batch) * 2 * sample_terms(config.mode);
   const double fetched_us = fetches * std::max(0.0, term_bytes - cached_bytes) / machine.memory_bytes_per_us;
-  const double prepare_us = config.tensor_copies ? 0 : sampled::prepare_us(query, config.mode);
-  return launch_us + prepare_us + main_us + fetched_us + sampled::sum_us(query, config.n_split);
+  return launch_us + sampled::prepare_us(query, config.mode) + main_us + fetched_us +
+         sampled::sum_us(query, config.n_split);
 }
 
 }  // namespace vostok::ops::wgmma_sample

@@ -27,6 +27,13 @@ int registers_needed(const Case& c) {
   return sums + kept + addresses;
 }
 
+/// Of those, what a multiplication needs at once: the compiler keeps to the launch's registers, not to what warpgroups
+/// gain.
+int registers_at_once(const Case& c) {
+  constexpr int addresses = 32;
+  return c.config.tile_columns / 2 + addresses;
+}
+
 /// Steps between promotions of sums out of the tensor cores.
 int promotion_steps(const Case& c) { return c.traits.one_block ? 0 : c.config.promotion_blocks * steps_of_block(); }
 
@@ -60,7 +67,9 @@ constexpr std::array rules = {
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
          [](const Case& c) { return threads(c.config) * c.config.min_blocks > multiprocessor_of_sm_90.threads; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
-         [](const Case& c) { return registers_needed(c) > gained_registers(c.config); }},
+         [](const Case& c) {
+           return registers_needed(c) > gained_registers(c.config) || registers_at_once(c) > launch_registers(c.config);
+         }},
     Rule{"stages, sums and lists do not fit the device's shared memory",
          [](const Case& c) {
            const int bytes = shared_bytes(c.traits, c.config);

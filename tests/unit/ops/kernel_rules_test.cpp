@@ -28,6 +28,7 @@
 #include <abi/wgmma_sample.h>
 
 #include "codegen/fields.hpp"
+#include "contains.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/sddmm/problem.hpp"
 #include "ops/softmax/problem.hpp"
@@ -246,6 +247,8 @@ void compare(const ops::Family& family, const ops::Query& query, sparse::Random&
     if (reason) {
       Specialisation asked = standard.front();
       if (cuts_k(fields) != cuts_k(asked.config.fields)) continue;
+      // The host asks for the C that the parts' sums become.
+      if (cuts_k(fields) && test::contains(*reason, "C's rows")) continue;
       asked.config.fields = fields;
       const std::string sentence = asked.broken_rule();
       if (sentence.empty()) continue;
