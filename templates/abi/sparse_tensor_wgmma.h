@@ -25,6 +25,8 @@ struct SparseTensorWgmmaConfig {
   bool tensor_copies = false;  ///< B is copied by the copy engine (a tensor map), not by threads
   bool cluster_sums =
       false;  ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
+  bool persistent = false;  ///< blocks fill the device once and go through the tiles: operands of the next tile come
+                            ///< while C of the one before is stored
 
   friend constexpr bool operator==(const SparseTensorWgmmaConfig&, const SparseTensorWgmmaConfig&) = default;
 };
@@ -46,6 +48,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_output", config.stream_output);
   visit("tensor_copies", config.tensor_copies);
   visit("cluster_sums", config.cluster_sums);
+  visit("persistent", config.persistent);
 }
 
 constexpr StripsKind strips_kind(const SparseTensorTraits& traits, const SparseTensorWgmmaConfig&) {
@@ -132,6 +135,8 @@ constexpr void kernel_rules(RuleCheck& rule, const SparseTensorTraits& t, const 
   rule("raster_rows is 1 to 65536, k_split 1 to 1024 and min_blocks 1 to 16",
        [&] { return within(c.raster_rows, 1, 65536) && within(c.k_split, 1, 1024) && within(c.min_blocks, 1, 16); });
   cluster_rule(rule, c);
+  rule("persistent blocks have a B that the copy engine brings, and all of k",
+       [&] { return !c.persistent || (c.tensor_copies && c.k_split == 1); });
   rule("the sums of a cluster's slices fit in the place of the stages",
        [&] { return tile_parts(c).bytes() <= ring_bytes(t, c); });
 }

@@ -67,6 +67,8 @@ struct UnpackWgmmaConfig {
       false;  ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
   bool stream_strips =
       false;  ///< strips are read as data that will not be read soon: weights that L2 cannot hold until the next call
+  bool persistent = false;  ///< blocks fill the device once and go through the tiles: operands of the next tile come
+                            ///< while C of the one before is stored
 
   friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
 };
@@ -139,6 +141,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("tensor_copies", config.tensor_copies);
   visit("cluster_sums", config.cluster_sums);
   visit("stream_strips", config.stream_strips);
+  visit("persistent", config.persistent);
 }
 
 constexpr bool streams_strips(const UnpackWgmmaConfig& config) { return config.stream_strips; }
@@ -340,6 +343,8 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
 /// Rules of how the k of a tile is cut.
 constexpr void slicing_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const UnpackWgmmaConfig& c) {
   rule("k_split is 1 to 1024", [&] { return within(c.k_split, 1, 1024); });
+  rule("persistent blocks have a B that the copy engine brings, one group, and all of k",
+       [&] { return !c.persistent || ((c.tensor_copies || c.prepare_dense) && c.k_groups == 1 && c.k_split == 1); });
   cluster_rule(rule, c);
   rule("the sums of k_groups, or of a cluster's slices, fit in the place of the stages",
        [&] { return tile_parts(c).bytes() <= ring_bytes(t, c); });

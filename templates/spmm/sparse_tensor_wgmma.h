@@ -19,6 +19,18 @@
 
 namespace vostok {
 
+/// One tile, which the consumer has entered.
+template <class F>
+__device__ inline void consume_tile(const SparseTensorArgs& args, const UnpackTile<F>& tile,
+                                    const UnpackWgmmaStages<F>& stages, unsigned warp, SparseConsumer<F>& consumer) {
+  if constexpr (launched_slices(F::config) == 1) expect_biases<F>(args, tile.first_strip() + warp, 1, threadIdx.x % 32);
+  SparseWarpgroupSum<F> sum;
+  consumer.run(sum);
+  TileSums<F, SparseWarpgroupSum<F>> sums(sum, stages, tile.slice, 0, warp);
+  sums.exchange();
+  sums.store(args, tile);
+}
+
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     sparse_tensor_wgmma(const __grid_constant__ SparseTensorWgmmaArgs<F::config.tensor_copies> args) {
@@ -49,12 +61,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     copy_first_strips_beside<F>(args, tile, stages, warp);
     // Strips that do not fit are read here, and the launch before may be what packs them.
     follow_previous_launch();
-    if constexpr (launched_slices(config) == 1) expect_biases<F>(args, tile.first_strip() + warp, 1, threadIdx.x % 32);
-    SparseWarpgroupSum<F> sum;
-    SparseConsumer<F>(args, tile, stages, warp).run(sum);
-    TileSums<F, SparseWarpgroupSum<F>> sums(sum, stages, tile.slice, 0, warp);
-    sums.exchange();
-    sums.store(args, tile);
+    SparseConsumer<F> consumer(args, tile, stages, warp);
+    tile.visit_all(
+        args, [&](const UnpackTile<F>& next) { consumer.enter(args, next, warp); },
+        [&](const UnpackTile<F>& one) { consume_tile<F>(args, one, stages, warp, consumer); });
   }
 }
 

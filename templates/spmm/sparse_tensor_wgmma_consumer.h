@@ -138,6 +138,13 @@ class SparseConsumer {
         strips_(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), warp),
         left_(tile.block_count(args)) {}
 
+  /// Goes on with another tile, once run() is through with the one before.
+  __device__ void enter(const SparseTensorArgs& args, const UnpackTile<F>& tile, unsigned warp) {
+    strips_ =
+        SparseWarpStrips<F>(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(), warp);
+    left_ = tile.block_count(args);
+  }
+
   /// Everything that the slice has.
   __device__ void run(SparseWarpgroupSum<F>& sum) {
     if (left_ == 0) return;

@@ -16,10 +16,37 @@ struct UnpackTile {
   /// after product, lie on y, and on z past what y holds.
   template <class Args>
   static __device__ UnpackTile of_block(const Args& args) {
+    return of_number(args, blockIdx.x);
+  }
+  /// The tile of this number, of those on the grid's x.
+  template <class Args>
+  static __device__ UnpackTile of_number(const Args& args, unsigned number) {
     const unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
     constexpr unsigned slices = F::config.k_split;
-    const RasterPlace place = raster_place<F::config.raster_rows>(blockIdx.x, args.row_tiles, args.column_tiles);
+    const RasterPlace place = raster_place<F::config.raster_rows>(number, args.row_tiles, args.column_tiles);
     return {slow / slices, slow % slices, place.row_tile, place.column_tile};
+  }
+  /// visit(tile) for this tile, the block's first, and each further one of a persistent block, before which it enters
+  /// it. One piece of code for all: a second would not fit the instruction cache.
+  template <class Args, class Enter, class Visit>
+  __device__ void visit_all(const Args& args, Enter enter, Visit visit) const {
+    UnpackTile tile = *this;
+#pragma unroll 1
+    for (unsigned number = blockIdx.x;;) {
+      visit(tile);
+      if constexpr (!F::config.persistent) return;
+      number += gridDim.x;
+      if (number >= args.row_tiles * args.column_tiles) return;
+      tile = of_number(args, number);
+      enter(tile);
+    }
+  }
+  /// visit(tile) for each tile of a persistent block behind its first.
+  template <class Args, class Visit>
+  static __device__ void visit_others(const Args& args, Visit visit) {
+#pragma unroll 1
+    for (unsigned number = blockIdx.x + gridDim.x; number < args.row_tiles * args.column_tiles; number += gridDim.x)
+      visit(of_number(args, number));
   }
 
   /// y and z may hold more blocks than there are slices.

@@ -22,15 +22,11 @@
 
 namespace vostok {
 
+/// One tile, of which the consumer has entered the first k block.
 template <class F>
-__device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile,
-                               const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp) {
+__device__ inline void consume_tile(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile,
+                                    const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp, Consumer<F>& consumer) {
   const long long first_row = static_cast<long long>(tile.first_strip() + warp.strip) * packed_strip_rows();
-  copy_first_strips_beside<F>(args, tile, stages, warp.group * group_warps(F::config) + warp.strip);
-  // Where strips lie does not depend on any launch: the first ones are looked up before the wait. Their rows' scales
-  // do.
-  Consumer<F> consumer(args, tile, stages, warp);
-  follow_previous_launch();
   if constexpr (launched_slices(F::config) == 1)
     expect_biases<F>(args, tile.first_strip() + warp.strip, 1, threadIdx.x % 32);
   SumsAside<F> aside;
@@ -49,6 +45,19 @@ __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>&
   TileSums<F, WarpgroupSum<F>> sums(sum, stages, tile.slice, warp.group, warp.strip);
   sums.exchange();
   sums.store(args, tile);
+}
+
+template <class F>
+__device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile,
+                               const UnpackWgmmaStages<F>& stages, ConsumerWarp<F> warp) {
+  copy_first_strips_beside<F>(args, tile, stages, warp.group * group_warps(F::config) + warp.strip);
+  // Where strips lie does not depend on any launch: the first ones are looked up before the wait. Their rows' scales
+  // do.
+  Consumer<F> consumer(args, tile, stages, warp);
+  follow_previous_launch();
+  tile.visit_all(
+      args, [&](const UnpackTile<F>& next) { consumer.enter(args, next, warp); },
+      [&](const UnpackTile<F>& one) { consume_tile<F>(args, one, stages, warp, consumer); });
 }
 
 template <class F>

@@ -276,6 +276,14 @@ class Consumer {
         unpacked_{warp.group, 0},
         multiplied_{warp.group, 0} {}
 
+  /// Goes on with another tile, once run() is through with the one before.
+  __device__ void enter(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, ConsumerWarp<F> warp) {
+    left_ = tile.block_count(args);
+    strips_ = WarpStrips<F>(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(),
+                            warp.strip, left_ > 0);
+    first_dense_ = dense_descriptor(stages_.dense(0) + column_offset(tile), dense_group_bytes(config));
+  }
+
   /// Every k block of the slice that is the group's.
   __device__ void run(WarpgroupSum<F>& sum) {
     if (left_ == 0) return;

@@ -147,7 +147,9 @@ class TensorTiles {
         k_(static_cast<int>(tile.first_block(args)) * packed_strip_columns()) {}
 
   /// Copies k block `i`.
-  __device__ void copy(unsigned stage_dense, unsigned barrier, unsigned i) const {
+  template <class Stages>
+  __device__ void copy(const Stages& stages, unsigned stage, unsigned i) const {
+    const unsigned stage_dense = stages.dense(stage), barrier = stages.full(stage);
     const int k = k_ + static_cast<int>(i) * packed_strip_columns();
 #pragma unroll
     for (unsigned box = 0; box < boxes; ++box) {
@@ -200,47 +202,43 @@ __device__ inline void copy_first_strips_beside(const Args& args, const UnpackTi
   if (filling_arrivals(F::config) > 1 && warp == 0) copy_first_strips<F>(args, tile, stages, 0);
 }
 
-/// Copies of everything by the copy engine: of the first stages by a lane each, then by the first. copy_dense(stage, i)
-/// copies B of k block `i`, `dense_bytes` long, which the launch before may make.
-template <class F, class Args, class CopyDense>
-__device__ inline void produce_by_engine(const Args& args, const UnpackTile<F>& tile,
-                                         const UnpackWgmmaStages<F>& stages, unsigned lane, unsigned dense_bytes,
-                                         CopyDense copy_dense) {
-  const PackedStrips packed = packed_set(args.strips, tile.product);
-  const unsigned count = tile.block_count(args);
-  const unsigned ahead = count < F::config.stages ? count : F::config.stages;
-  copy_first_strips<F>(args, tile, stages, dense_bytes);
-  StripCopies<F> strips(packed, tile.first_block(args) + ahead, tile.first_strip(), lane == 0 ? count - ahead : 0);
-  wait_for_previous_launch();
-  if (lane < ahead) copy_dense(lane, lane);
-  if (lane > 0) return;
-  RingPlace<F::config.stages> place{0, 1};
+/// The k blocks of a tile from `first` on by the copy engine, into the ring from `place` on. By one thread.
+template <class F, class Dense>
+__device__ inline void copy_blocks(const UnpackWgmmaStages<F>& stages, RingPlace<F::config.stages>& place,
+                                   StripCopies<F>& strips, const Dense& dense, unsigned first, unsigned count) {
 #pragma unroll 1
-  for (unsigned i = ahead; i < count; ++i) {
+  for (unsigned i = first; i < count; ++i) {
     wait_empty(stages, place);
-    strips.copy(stages.strips(place.stage), stages.full(place.stage), dense_bytes);
-    copy_dense(place.stage, i);
+    strips.copy(stages.strips(place.stage), stages.full(place.stage), Dense::bytes);
+    dense.copy(stages, place.stage, i);
     place.advance();
   }
 }
 
-/// B as split_dense leaves it. By one warp.
-template <class F>
-__device__ inline void produce_prepared(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile,
-                                        const UnpackWgmmaStages<F>& stages, unsigned lane) {
-  const PreparedTiles<F> dense(args, tile);
-  produce_by_engine<F>(args, tile, stages, lane, PreparedTiles<F>::bytes,
-                       [&](unsigned stage, unsigned i) { dense.copy(stages, stage, i); });
-}
-
-/// B from where it lies. By one warp.
-template <class F, class Args, class Tile>
-__device__ inline void produce_by_map(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages,
-                                      unsigned lane) {
-  if (lane == 0) prefetch_map(args.dense_map);
-  const TensorTiles<F> dense(args, tile);
-  produce_by_engine<F>(args, tile, stages, lane, TensorTiles<F>::bytes,
-                       [&](unsigned stage, unsigned i) { dense.copy(stages.dense(stage), stages.full(stage), i); });
+/// Copies of everything by the copy engine: of the first stages by a lane each, then by the first. `Dense`(args, tile)
+/// copies k blocks of B, which the launch before may make. By one warp.
+template <class F, class Dense, class Args>
+__device__ inline void produce_by_engine(const Args& args, const UnpackTile<F>& tile,
+                                         const UnpackWgmmaStages<F>& stages, unsigned lane) {
+  constexpr unsigned stage_count = F::config.stages;
+  const Dense dense(args, tile);
+  const PackedStrips packed = packed_set(args.strips, tile.product);
+  const unsigned count = tile.block_count(args);
+  const unsigned ahead = count < stage_count ? count : stage_count;
+  copy_first_strips<F>(args, tile, stages, Dense::bytes);
+  StripCopies<F> strips(packed, tile.first_block(args) + ahead, tile.first_strip(), lane == 0 ? count - ahead : 0);
+  wait_for_previous_launch();
+  if (lane < ahead) dense.copy(stages, lane, lane);
+  if (lane > 0) return;
+  RingPlace<F::config.stages> place{0, 1};
+  if constexpr (F::config.persistent)
+    if (count < stage_count) place = {count, 0};
+  copy_blocks<F>(stages, place, strips, dense, ahead, count);
+  if constexpr (F::config.persistent)
+    UnpackTile<F>::visit_others(args, [&](const UnpackTile<F>& next) {
+      StripCopies<F> next_strips(packed, next.first_block(args), next.first_strip(), count);
+      copy_blocks<F>(stages, place, next_strips, Dense(args, next), 0, count);
+    });
 }
 
 /// Every producing thread copies its chunks of B, and one the strips but for those of the first stages.
@@ -338,7 +336,8 @@ template <class F, class Args, class Tile>
 __device__ inline void produce_from_place(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages,
                                           unsigned thread) {
   if constexpr (F::config.tensor_copies) {
-    if (thread < 32) produce_by_map<F>(args, tile, stages, thread);
+    if (thread == 0) prefetch_map(args.dense_map);
+    if (thread < 32) produce_by_engine<F, TensorTiles<F>>(args, tile, stages, thread);
   } else {
     produce_direct<F>(args, tile, stages, thread);
   }
@@ -355,7 +354,7 @@ __device__ inline void produce(const Args& args, const UnpackTile<F>& tile, cons
   } else {
     const unsigned thread = 32 * warp + threadIdx.x % 32;
     if constexpr (!F::config.prepare_dense) produce_from_place<F>(args, tile, stages, thread);
-    else if (thread < 32) produce_prepared(args, tile, stages, thread);
+    else if (thread < 32) produce_by_engine<F, PreparedTiles<F>>(args, tile, stages, thread);
   }
 }
 

@@ -155,6 +155,24 @@ TEST_CASE("sparse_tensor_wgmma: slices of k whose blocks are a cluster, with eve
     }
 }
 
+TEST_CASE("sparse_tensor_wgmma: persistent blocks go through more tiles than fill the device") {
+  for (const Dtype element : {Dtype::f16, Dtype::bf16})
+    for (const std::int64_t cols : {64, 200, 520})
+      for (const Layout layout : all_layouts) {
+        Spmm problem = problem_of(1200, element, layout);
+        problem.output = element;
+        problem.output_layout = layout;
+        problem.batch = cols == 200 ? 2 : 1;
+        problem.epilogue = {.bias = Bias::per_row, .residual = true, .accumulate = cols == 64};
+        SparseTensorWgmmaConfig config = plain(64);
+        config.persistent = true;
+        config.tensor_copies = true;
+        config.producer_warps = 1;
+        config.stages = 3;
+        check_one(SparseCase(sparse::uniform(704, cols, 0.9, seed), problem, seed), config);
+      }
+}
+
 TEST_CASE("sparse_tensor_wgmma: strips that do not fit their stage are read from global memory") {
   for (const int passes : {1, 2, 3})
     for (const ValueLifetime lifetime : {ValueLifetime::persistent, ValueLifetime::per_call}) {

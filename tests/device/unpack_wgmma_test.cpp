@@ -167,6 +167,27 @@ TEST_CASE("unpack_wgmma: a cluster of blocks that split B, or copy it by a map, 
     }
 }
 
+TEST_CASE("unpack_wgmma: persistent blocks go through more tiles than fill the device, few k blocks and many") {
+  for (const Dtype element : {Dtype::f16, Dtype::f32, Dtype::bf16})
+    for (const std::int64_t cols : {64, 200, 520})
+      for (const Layout layout : {Layout::row_major, Layout::column_major}) {
+        Spmm problem = problem_of(element == Dtype::f32 ? 1900 : 1000, element);
+        problem.dense_layout = layout;
+        problem.batch = cols == 200 ? 2 : 1;
+        problem.epilogue = {.bias = Bias::per_row, .residual = true, .accumulate = cols == 64};
+        const UnpackCase c(sparse::uniform(700, cols, 0.8, seed), problem, seed);
+        const bool prepared = element == Dtype::f32 || cols == 520;
+        UnpackWgmmaConfig config = plain(problem, prepared ? 32 : 64);
+        config.persistent = true;
+        config.overlap = cols != 64;
+        config.stages = 4;
+        config.producer_warps = 1;
+        config.prepare_dense = prepared;
+        config.tensor_copies = !prepared;
+        check_one(c, config);
+      }
+}
+
 TEST_CASE("unpack_wgmma: strips that do not fit their stage are unpacked from global memory") {
   for (const Dtype element : {Dtype::f32, Dtype::f16})
     for (const int pairs : {16, 100, 256})

@@ -66,7 +66,7 @@ device::Dim3 Binding::operator()(const SpmmArguments& call, SparseTensorArgs& ar
           .column_tiles = static_cast<unsigned>(column_tiles),
           .slice_blocks = static_cast<unsigned>(slice_blocks),
           .scale = call.scale};
-  return grid_of(row_tiles * column_tiles, product.k_split * operands.batch);
+  return grid_of_tiles(product, row_tiles * column_tiles, operands.batch);
 }
 
 Binding binding(const SpmmQuery& query, const SlicedProduct& product, const TopologyPointers& topology) {

@@ -31,11 +31,13 @@ static_assert(codegen::lists_every_field<SparseTensorWgmmaConfig>(),
               "fields(SparseTensorWgmmaConfig) must name every member");
 
 sparse_tensor::Workspace workspace(const SpmmQuery& query, const SparseTensorWgmmaConfig& config) {
-  return sparse_tensor::workspace(query, {.tile_rows = tile_rows(config),
-                                          .tile_columns = config.tile_columns,
-                                          .k_split = config.k_split,
-                                          .cluster_sums = config.cluster_sums,
-                                          .stream_output = config.stream_output});
+  return sparse_tensor::workspace(query,
+                                  {.tile_rows = tile_rows(config),
+                                   .tile_columns = config.tile_columns,
+                                   .k_split = config.k_split,
+                                   .cluster_sums = config.cluster_sums,
+                                   .stream_output = config.stream_output,
+                                   .most_blocks = config.persistent ? filling_blocks(query, config.min_blocks) : 0});
 }
 
 // Rules: what only the problem or the device knows, and what cannot be fast.
@@ -156,8 +158,16 @@ double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config)
   const auto wave_cycles = [&](int together) {
     return steps * shared_cycles(block, together) + start_cycles + store_cycles * together;
   };
+  const auto persistent_cycles = [&] {
+    // What the next tile's operands take is hidden by the stores of the one before.
+    BlockCycles without_copies = block;
+    without_copies.memory = 0;
+    const double own = steps * shared_cycles(without_copies, config.min_blocks) + store_cycles * config.min_blocks;
+    return start_cycles + std::ceil(blocks / resident) * std::max(own, steps * block.memory * config.min_blocks);
+  };
   double cycles = full_waves * wave_cycles(config.min_blocks);
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
+  if (config.persistent) cycles = persistent_cycles();
   const double packed = as_double(ceil_div(s.rows, packed_strip_rows()) * sparse_tensor::k_blocks(query)) *
                         sparse_tensor::expected_strip_bytes(query);
   const double output = as_double(s.rows) * n * size_of(query.problem.output.value_or(query.problem.element)) * batch;
@@ -223,7 +233,13 @@ void for_each_config(const SpmmQuery& query, Visit visit) {
   for (const Shape& shape : shapes)
     for (const int strip_passes : pass_rooms)
       for (const Slicing& slicing : slicings)
-        for (const bool by_map : tensor_copies(query)) visit(config_of(query, shape, strip_passes, slicing, by_map));
+        for (const bool by_map : tensor_copies(query)) {
+          SparseTensorWgmmaConfig config = config_of(query, shape, strip_passes, slicing, by_map);
+          visit(config);
+          config.persistent = by_map && config.k_split == 1 &&
+                              shares_tiles(query, tile_rows(config), config.tile_columns, config.min_blocks);
+          if (config.persistent) visit(config);
+        }
 }
 
 /// Every admitted combination, best first.
@@ -237,7 +253,8 @@ std::vector<SparseTensorWgmmaConfig> admitted(const SpmmQuery& query) {
 }
 
 bool is_same_tile(const SparseTensorWgmmaConfig& a, const SparseTensorWgmmaConfig& b) {
-  return a.warpgroups == b.warpgroups && a.tile_columns == b.tile_columns && a.min_blocks == b.min_blocks;
+  return a.warpgroups == b.warpgroups && a.tile_columns == b.tile_columns && a.min_blocks == b.min_blocks &&
+         a.persistent == b.persistent;
 }
 
 SparseTensorWgmmaConfig smallest_config(const SpmmQuery& query) {

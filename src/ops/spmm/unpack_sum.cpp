@@ -9,6 +9,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
+#include "ops/machine.hpp"
 #include "ops/spmm/dense_operands.hpp"
 #include "ops/spmm/output_traits.hpp"
 
@@ -50,6 +51,22 @@ struct SumBinding {
 
 bool exceeds_clusters(const Slicing& slicing, std::int64_t batch) {
   return slicing.cluster_sums && batch > most_blocks_on_y / slicing.k_split;
+}
+
+device::Dim3 grid_of_tiles(const SlicedProduct& product, std::int64_t tiles, std::int64_t batch) {
+  if (product.most_blocks == 0) return grid_of(tiles, product.k_split * batch);
+  return grid_of(std::min(tiles, std::max<std::int64_t>(1, product.most_blocks / std::max<std::int64_t>(1, batch))),
+                 batch);
+}
+
+std::int64_t filling_blocks(const SpmmQuery& query, int min_blocks) {
+  return static_cast<std::int64_t>(machine_of(query).multiprocessors) * min_blocks;
+}
+
+bool shares_tiles(const SpmmQuery& query, int tile_rows, int tile_columns, int min_blocks) {
+  const std::int64_t tiles =
+      ceil_div(query.statistics.rows, tile_rows) * ceil_div(query.n.most, tile_columns) * query.problem.batch;
+  return tiles > filling_blocks(query, min_blocks);
 }
 
 std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& product) {

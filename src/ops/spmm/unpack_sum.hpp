@@ -30,10 +30,19 @@ struct SlicedProduct {
   bool cluster_sums = false;              ///< slices add up within a cluster: no memory between, no second launch
   std::int64_t partial_offset_bytes = 0;  ///< offset of the slices' sums in the workspace, a multiple of 256
   bool stream_output = false;
+  std::int64_t most_blocks = 0;  ///< that share the tiles where blocks are persistent; 0: a block for each tile
 
   /// Whether a second launch adds the slices.
   bool needs_launch() const { return k_split > 1 && !cluster_sums; }
 };
+
+/// The grid of the blocks that compute `tiles` tiles of each product.
+device::Dim3 grid_of_tiles(const SlicedProduct& product, std::int64_t tiles, std::int64_t batch);
+
+/// Persistent blocks that fill the device once.
+std::int64_t filling_blocks(const SpmmQuery& query, int min_blocks);
+/// Whether blocks that fill the device have several tiles each: else persistent ones do as others.
+bool shares_tiles(const SpmmQuery& query, int tile_rows, int tile_columns, int min_blocks);
 
 /// Bytes of the sums of all slices for the largest n; 0 if no second launch adds them.
 std::int64_t partial_sums_bytes(const SpmmQuery& query, const SlicedProduct& product);

@@ -59,7 +59,7 @@ struct Binding {
             .prepared_tiles = static_cast<unsigned>(ceil_div(call.n, split.tile_columns)),
             .slice_blocks = static_cast<unsigned>(slice_blocks),
             .scale = call.scale};
-    return grid_of(row_tiles * column_tiles, product.k_split * operands.batch);
+    return grid_of_tiles(product, row_tiles * column_tiles, operands.batch);
   }
 };
 
@@ -115,7 +115,8 @@ WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig
                     .k_split = config.k_split,
                     .cluster_sums = config.cluster_sums,
                     .partial_offset_bytes = layout.bytes,
-                    .stream_output = config.stream_output};
+                    .stream_output = config.stream_output,
+                    .most_blocks = config.persistent ? filling_blocks(query, config.min_blocks) : 0};
   layout.bytes += round_up(partial_sums_bytes(query, layout.product), alignment_bytes);
   return layout;
 }

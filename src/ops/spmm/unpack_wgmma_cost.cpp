@@ -171,6 +171,14 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   };
   double cycles = full_waves * wave_cycles(config.min_blocks);
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
+  if (config.persistent) {
+    // What the next tile's operands take is hidden by the stores of the one before.
+    BlockCycles without_copies = block;
+    without_copies.memory = 0;
+    const double own = steps * shared_cycles(without_copies, config.min_blocks, config.warpgroups > 1) + left +
+                       store_cycles * config.min_blocks;
+    cycles = begin_cycles + std::ceil(blocks / resident) * std::max(own, steps * block.memory * config.min_blocks);
+  }
   const double packed_bytes = as_double(ceil_div(query.statistics.rows, packed_strip_rows())) * k_blocks *
                               strip_bytes(query, config) / tile_strips(config);
   constexpr double streaming = 1.18;       // fitted: strips come at five sixths of the memory bandwidth

@@ -120,6 +120,12 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
   return config;
 }
 
+/// Whether it pays: blocks have several tiles each, and operands come without them.
+bool may_persist(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  return (config.tensor_copies || config.prepare_dense) && config.k_groups == 1 &&
+         shares_tiles(query, tile_rows(config), config.tile_columns, config.min_blocks);
+}
+
 /// visit(config) for every tile, preparation and number of resident blocks, with and without overlap.
 template <class Visit>
 void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, Visit visit) {
@@ -128,18 +134,22 @@ void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, 
       for (const auto [warpgroups, k_groups] : warpgroups_tried(grain))
         for (const int tile_columns : column_counts)
           for (const int min_blocks : blocks_of_multiprocessor)
-            for (const bool overlap : {true, false})
-              visit(complete(query, {.mode = mode,
-                                     .grain = grain,
-                                     .warpgroups = warpgroups,
-                                     .k_groups = k_groups,
-                                     .tile_columns = tile_columns,
-                                     .strip_pairs = strip_pairs,
-                                     .overlap = overlap,
-                                     .prepare_dense = prepare_dense,
-                                     .producer_warps = producer_warps,
-                                     .min_blocks = min_blocks,
-                                     .tensor_copies = tensor_copies}));
+            for (const bool overlap : {true, false}) {
+              UnpackWgmmaConfig config = complete(query, {.mode = mode,
+                                                          .grain = grain,
+                                                          .warpgroups = warpgroups,
+                                                          .k_groups = k_groups,
+                                                          .tile_columns = tile_columns,
+                                                          .strip_pairs = strip_pairs,
+                                                          .overlap = overlap,
+                                                          .prepare_dense = prepare_dense,
+                                                          .producer_warps = producer_warps,
+                                                          .min_blocks = min_blocks,
+                                                          .tensor_copies = tensor_copies});
+              visit(config);
+              config.persistent = may_persist(query, config);
+              if (config.persistent) visit(config);
+            }
 }
 
 void cut(UnpackWgmmaConfig& config, const Slicing& slicing) {
@@ -179,7 +189,8 @@ std::vector<Ranked> ranked_shapes(const SpmmQuery& query) {
 /// Whether two configs have the same tile and rhythm; grain of A, way of B and slicing of k may differ.
 bool is_same_shape(const UnpackWgmmaConfig& a, const UnpackWgmmaConfig& b) {
   return a.mode == b.mode && a.warpgroups == b.warpgroups && a.k_groups == b.k_groups &&
-         a.tile_columns == b.tile_columns && a.min_blocks == b.min_blocks && a.overlap == b.overlap;
+         a.tile_columns == b.tile_columns && a.min_blocks == b.min_blocks && a.overlap == b.overlap &&
+         a.persistent == b.persistent;
 }
 
 }  // namespace
@@ -204,6 +215,7 @@ std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
       for_each_shape(query, grain, strip_pairs, [&](UnpackWgmmaConfig config) {
         for (const Slicing& slicing : slicings)
           for (const int raster_rows : raster_rows_tried(grain)) {
+            if (config.persistent && slicing.k_split > 1) continue;
             cut(config, slicing);
             config.raster_rows = raster_rows;
             if (!(config == standard)) list.push_back(config);
