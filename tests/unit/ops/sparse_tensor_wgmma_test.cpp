@@ -107,7 +107,8 @@ TEST_CASE("sparse_tensor_wgmma's rules name what they forbid") {
   CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.producer_warps = 1, c.tensor_copies = false; }),
                  "four warps"));
   CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 0; }), "k_split"));
-  CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 129, c.persistent = false; }), "slices"));
+  CHECK(
+      contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.k_split = 129, c.persistent = false; }), "slices"));
   CHECK(contains(forbidden(query, [](SparseTensorWgmmaConfig& c) { c.stages = 8, c.strip_passes = 4; }),
                  "shared memory"));
   CHECK(contains(
