@@ -253,8 +253,7 @@ std::vector<SparseTensorWgmmaConfig> admitted(const SpmmQuery& query) {
 }
 
 bool is_same_tile(const SparseTensorWgmmaConfig& a, const SparseTensorWgmmaConfig& b) {
-  return a.warpgroups == b.warpgroups && a.tile_columns == b.tile_columns && a.min_blocks == b.min_blocks &&
-         a.persistent == b.persistent;
+  return a.warpgroups == b.warpgroups && a.tile_columns == b.tile_columns && a.min_blocks == b.min_blocks;
 }
 
 SparseTensorWgmmaConfig smallest_config(const SpmmQuery& query) {

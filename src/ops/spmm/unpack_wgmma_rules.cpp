@@ -33,7 +33,9 @@ int registers_needed(const UnpackWgmmaConfig& config) {
   // The fewer there are, the more are spent on what the compiler could not place otherwise.
   const int tight = of_warpgroups::register_limit(config) <= 64 ? 14 : 0;
   const int addresses = (config.overlap ? 24 : 15) + tight;
-  return sums + fragments + addresses;
+  // What a persistent block keeps from tile to tile.
+  const int kept = config.persistent ? 16 : 0;
+  return sums + fragments + addresses + kept;
 }
 
 /// The rules independent of the k split. Ordered so that each may rely on those before it, and all on the kernel's.

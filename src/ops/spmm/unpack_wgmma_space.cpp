@@ -120,9 +120,10 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
   return config;
 }
 
-/// Whether it pays: blocks have several tiles each, and operands come without them.
+/// Whether it may pay: blocks have several tiles each, and operands come without them. What fours leave over takes the
+/// registers that a persistent block keeps.
 bool may_persist(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  return (config.tensor_copies || config.prepare_dense) && config.k_groups == 1 &&
+  return !takes_fours(config) && (config.tensor_copies || config.prepare_dense) && config.k_groups == 1 &&
          shares_tiles(query, tile_rows(config), config.tile_columns, config.min_blocks);
 }
 
@@ -186,11 +187,10 @@ std::vector<Ranked> ranked_shapes(const SpmmQuery& query) {
   return list;
 }
 
-/// Whether two configs have the same tile and rhythm; grain of A, way of B and slicing of k may differ.
+/// Whether two configs have the same tile and rhythm; grain of A, way of B, slicing of k and persistence may differ.
 bool is_same_shape(const UnpackWgmmaConfig& a, const UnpackWgmmaConfig& b) {
   return a.mode == b.mode && a.warpgroups == b.warpgroups && a.k_groups == b.k_groups &&
-         a.tile_columns == b.tile_columns && a.min_blocks == b.min_blocks && a.overlap == b.overlap &&
-         a.persistent == b.persistent;
+         a.tile_columns == b.tile_columns && a.min_blocks == b.min_blocks && a.overlap == b.overlap;
 }
 
 }  // namespace
@@ -230,6 +230,9 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
   constexpr std::size_t few = 6;
   constexpr std::int64_t many_tiles = 4;
   std::vector<UnpackWgmmaConfig> list = {default_config(query)};
+  UnpackWgmmaConfig twin = list.front();
+  twin.persistent = !twin.persistent && may_persist(query, twin);
+  if (!forbidden(query, twin)) add_new(list, twin);
   const std::vector<Ranked> shapes = ranked_shapes(query);
   // The best config of each grain is measured whatever the model predicts: grains differ by a third, either way.
   for (const PackedGrain grain : grains(query)) {

@@ -126,9 +126,9 @@ TEST_CASE("every set has problems of its own, or is the list's, and targets that
       CHECK((target.floor || target.stretch));
     }
   }
-  CHECK_THROWS_WITH_AS(find_spmm_set("none"),
-                       doctest::Contains("dlmc, llm, llm_tokens, llm_wide, crossover, rnn, row_variation, power_law"),
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      find_spmm_set("none"),
+      doctest::Contains("dlmc, llm, llm_tokens, llm_wide, crossover, attention, rnn, row_variation, power_law"), Error);
 }
 
 TEST_CASE("the sets of generated masks are named as the baselines name them") {
