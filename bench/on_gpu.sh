@@ -13,9 +13,8 @@ DATA       folder of the matrices and problems.txt (default: ../shared/data/dlmc
 BASELINES  folder of the CSV files of times reached elsewhere
 ARGUMENT   passed on to the program
 
-tests      the device room and every operation on this GPU
-memcheck   compute-sanitizer --tool memcheck over the operations' tests
-racecheck  compute-sanitizer --tool racecheck over the operations' tests
+tests      the device room and every operation on this GPU; memcheck, racecheck: compute-sanitizer over the operations' tests, e.g. with
+           -- '-tc=unpack_wgmma*'. Several test cases at a time; OUT/operations.txt, OUT/memcheck.txt and OUT/racecheck.txt grow as they end
 spmm, sddmm, softmax [:f32, :f16, :bf16]
            that operation over DATA beside the peers; spmm:SET: over a set of made problems (llm, llm_tokens, rnn, ...); sddmm:synthetic and softmax:synthetic: over the baselines' generated masks
 training   a mask that is replaced 200 times: topology and three rebinds, memory, compiles
@@ -40,12 +39,38 @@ if [ $# -gt 0 ] && [ "$1" != -- ]; then baselines=$1; shift; fi
 [ "${1:-}" != -- ] || shift
 mkdir -p "$out"
 
-# Checked kernels run hundreds of times slower: tests that queue a thousand products are left to `tests`, and so are two that the tool itself
-# fails on: threads that plan at once, and capture beside planning (bench/notes/checks.md#where-tools-object-or-fail). API errors are not
-# reported: the library asks the driver whether a pointer is the device's, and an error is how it says no.
+# What tests of operations leave out where kernels are checked, which run hundreds of times slower: those that queue a thousand products, and two
+# that the tool itself fails on: threads that plan at once, and capture beside planning (bench/notes/checks.md#where-tools-object-or-fail).
+unchecked='a thousand*,*: a thousand*,many threads plan*,one thread captures*'
+
+# shards NAME FILTERS COMMAND...: COMMAND over the operations' test cases, three at a time and as many processes as there are processors, for each
+# waits for a compiler. OUT/NAME.txt has a line of each as it ends, OUT/NAME/ the output of those that failed: so a run that is cut short tells
+# what it reached. FILTERS choose test cases, one a line.
+shards() {
+  local name=$1 size=3 count filters
+  mapfile -t filters <<< "$2"
+  shift 2
+  count=$("$bin/test_device_ops" --list-test-cases "${filters[@]}" | sed -n 's/.*passing the current filters: //p')
+  mkdir -p "$out/$name"
+  : > "$out/$name.txt"
+  # shellcheck disable=SC2016  # the inner shell expands them
+  seq 1 $size "$count" | xargs -P "$(nproc)" -I{} bash -c '
+    list=$1 folder=$2 first=$3 last=$(($3 + $4 - 1)); shift 4
+    if "$@" --first="$first" --last="$last" > "$folder/$first.log" 2>&1; then status=0; else status=$?; fi
+    counts=$(sed -n "s/^\[doctest\] assertions: *//p" "$folder/$first.log")
+    echo "cases $first to $last: status $status, assertions $counts" >> "$list"
+    if [ $status -eq 0 ]; then rm "$folder/$first.log"; else tail -n 40 "$folder/$first.log"; fi
+  ' _ "$out/$name.txt" "$out/$name" {} $size "$@" "${filters[@]}"
+  awk -F'[:|, ]+' -v shards=$(((count + size - 1) / size)) '{ all += $8; failed += $12 } $6 != 0 { bad++ }
+    END { printf "%s of %s shards ran, %s of them failed; %s assertions, %s failed\n", NR, shards, bad + 0, all + 0, failed + 0; exit bad > 0 || NR < shards }' "$out/$name.txt"
+}
+
+# API errors are not reported: the library asks the driver whether a pointer is the device's, and an error is how it says no.
 sanitize() {
-  VOSTOK_TEST_DEVICES=gpu compute-sanitizer --tool "$1" --report-api-errors no --error-exitcode 9 "$bin/test_device_ops" -tce='a thousand*,*: a thousand*,many threads plan*,one thread captures*' "${@:2}" 2>&1 |
-    tee "$out/$1.log"
+  local tool=$1 chosen=-tce=$unchecked filter
+  shift
+  for filter in "$@"; do chosen+=$'\n'$filter; done
+  VOSTOK_TEST_DEVICES=gpu shards "$tool" "$chosen" compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 "$bin/test_device_ops"
 }
 
 # compare OPERATION[:VARIANT] ARGUMENT...: one of the programs that compare an operation with others
@@ -141,7 +166,8 @@ case $step in
   tests)
     "$bin/vostok" doctor | tee "$out/doctor.txt"
     "$bin/test_device" "$@" 2>&1 | tee "$out/test_device.log"
-    "$bin/test_device_ops" "$@" 2>&1 | tee "$out/test_device_ops.log"
+    printf -v chosen '%s\n' "${@:--tc=*}"
+    shards operations "${chosen%$'\n'}" "$bin/test_device_ops"
     ;;
   memcheck | racecheck) sanitize "$step" "$@" ;;
   tune)
