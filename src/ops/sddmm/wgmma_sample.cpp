@@ -8,9 +8,9 @@
 #include "ops/families.hpp"
 #include "ops/grid.hpp"
 #include "ops/machine.hpp"
-#include "ops/sddmm/operand_maps.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
+#include "ops/tensor_maps.hpp"
 
 namespace vostok::ops {
 
@@ -55,8 +55,8 @@ struct WgmmaSampleBinding {
 /// With the operands' maps behind the arguments.
 struct MappedSampleBinding {
   WgmmaSampleBinding binding;
-  OperandBoxes lhs;
-  OperandBoxes rhs;
+  MappedMatrices lhs;
+  MappedMatrices rhs;
 
   device::Dim3 operator()(const SddmmArguments& call, PairMappedArgs<WgmmaSampleArgs>& args) const {
     const device::Dim3 grid = binding(call, static_cast<WgmmaSampleArgs&>(args));
@@ -80,14 +80,15 @@ Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config,
                                       .most_shares = wgmma_sample::most_shares(query, config)};
   if (!config.tensor_copies) return Launch::of<SddmmArguments, WgmmaSampleArgs>(std::move(request), shape, binding);
   const Sddmm& problem = query.problem;
-  const auto boxes = [&](const StoredMatrix& stored, Layout layout, std::int64_t rows, int tile_rows) {
-    return OperandBoxes{stored, layout, rows, problem.n, problem.batch, problem.element, tile_rows};
+  // Boxes of 64 n by all rows of a tile or, of a column-major operand, 64 rows by 64 n.
+  const auto mapped = [&](const StoredMatrix& stored, Layout layout, int tile_rows) {
+    return MappedMatrices{stored, problem.batch, problem.element,
+                          layout == Layout::row_major ? tile_rows : sample_block()};
   };
-  const MappedSampleBinding mapped = {
-      .binding = binding,
-      .lhs = boxes(query.lhs(), problem.lhs_layout, query.statistics.rows, tile_rows(config)),
-      .rhs = boxes(query.rhs(), problem.rhs_layout, query.statistics.cols, tile_columns(config))};
-  return Launch::of<SddmmArguments, PairMappedArgs<WgmmaSampleArgs>>(std::move(request), shape, mapped);
+  const MappedSampleBinding with_maps = {.binding = binding,
+                                         .lhs = mapped(query.lhs(), problem.lhs_layout, tile_rows(config)),
+                                         .rhs = mapped(query.rhs(), problem.rhs_layout, tile_columns(config))};
+  return Launch::of<SddmmArguments, PairMappedArgs<WgmmaSampleArgs>>(std::move(request), shape, with_maps);
 }
 
 /// Nothing where the operands are copied from where they lie.

@@ -17,6 +17,13 @@ namespace wgmma_sample {
 /// The kernel's traits: layouts too, where operands are copied from where they lie.
 TensorSampleTraits traits(const SddmmQuery& query, const WgmmaSampleConfig& config, int n_split = 1);
 
+/// Whether both operands' lines start where a tensor map's can, at multiples of 16 bytes; and whether neither is larger
+/// than a map can say (wgmma_sample_rules.cpp).
+bool is_aligned_for_maps(const SddmmQuery& query);
+bool is_within_maps(const SddmmQuery& query);
+/// Whether operands may be copied from where they lie.
+bool takes_tensor_maps(const SddmmQuery& query);
+
 /// Blocks on the grid's x that fill the device `waves` times; 0 if each tile has its own block.
 std::int64_t most_shares(const SddmmQuery& query, const WgmmaSampleConfig& config);
 

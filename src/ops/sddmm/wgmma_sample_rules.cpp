@@ -2,14 +2,15 @@
 // fast.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "ops/grid.hpp"
 #include "ops/limits.hpp"
 #include "ops/rules.hpp"
-#include "ops/sddmm/operand_maps.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
+#include "ops/tensor_maps.hpp"
 #include "ops/topology/tile_lists.hpp"
 
 namespace vostok::ops::wgmma_sample {
@@ -54,12 +55,12 @@ constexpr std::array rules = {
          [](const Case& c) { return !sampled::adds_few_sums(c.query, promotion_steps(c), c.config.n_split); }},
     Rule{"tensor cores would add up more than 16384 products, and cut each sum",
          [](const Case& c) { return blocks_uncut(c) > most_blocks_uncut; }},
-    Rule{"tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps",
-         [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
+    Rule{lacks_tensor_maps_reason,
+         [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query.device); }},
     Rule{"tensor_copies takes operands whose lines start at multiples of 16 bytes",
-         [](const Case& c) { return c.config.tensor_copies && is_unaligned_for_maps(c.query); }},
+         [](const Case& c) { return c.config.tensor_copies && !is_aligned_for_maps(c.query); }},
     Rule{"an operand is larger than a tensor map can say",
-         [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
+         [](const Case& c) { return c.config.tensor_copies && !is_within_maps(c.query); }},
     Rule{"n has fewer blocks of 64 than n_split has parts",
          [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
     Rule{"the grid's y and z hold fewer parts than the batch has",
@@ -92,6 +93,26 @@ constexpr std::array rules = {
 };
 
 }  // namespace
+
+bool is_aligned_for_maps(const SddmmQuery& query) {
+  constexpr int map_alignment = 16;
+  const Sddmm& problem = query.problem;
+  const auto aligned = [&](const StoredMatrix& stored) {
+    const std::int64_t between = problem.batch > 1 ? std::gcd(stored.leading, stored.stride) : stored.leading;
+    return std::gcd(std::int64_t{problem.alignment_bytes}, between * size_of(problem.element)) % map_alignment == 0;
+  };
+  return aligned(query.lhs()) && aligned(query.rhs());
+}
+
+bool is_within_maps(const SddmmQuery& query) {
+  const Sddmm& problem = query.problem;
+  return !is_past_tensor_maps(query.lhs(), problem.batch, problem.element) &&
+         !is_past_tensor_maps(query.rhs(), problem.batch, problem.element);
+}
+
+bool takes_tensor_maps(const SddmmQuery& query) {
+  return !lacks_tensor_maps(query.device) && is_aligned_for_maps(query) && is_within_maps(query);
+}
 
 std::optional<std::string> declines(const SddmmQuery& query) {
   if (auto reason = sampled::declines(query)) return reason;

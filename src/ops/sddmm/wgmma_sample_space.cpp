@@ -5,7 +5,6 @@
 
 #include "ops/config_list.hpp"
 #include "ops/machine.hpp"
-#include "ops/sddmm/operand_maps.hpp"
 #include "ops/sddmm/sample_launch.hpp"
 #include "ops/sddmm/sample_ranking.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"

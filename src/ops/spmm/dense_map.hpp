@@ -2,9 +2,8 @@
 // whose B no map can describe.
 #pragma once
 
-#include <abi/tensor_map.h>
-
 #include "ops/spmm/problem.hpp"
+#include "ops/tensor_maps.hpp"
 
 namespace vostok::ops {
 
@@ -17,16 +16,12 @@ struct DenseBoxes {
   /// `args`: bound arguments of a kernel.
   template <class Args>
   TensorBoxes of(const Args& args) const {
-    constexpr int edge = 64;
     const bool along_k = layout == Layout::column_major;
-    const long long line_bytes = args.dense_leading * size_of(element);
-    // A single matrix has no next one, and its size need not be a legal stride.
-    const long long matrix_bytes = args.batch > 1 ? args.dense_stride * size_of(element) : line_bytes;
-    return {.address = args.dense,
-            .sizes = {along_k ? args.k : args.n, along_k ? args.n : args.k, args.batch},
-            .stride_bytes = {line_bytes, matrix_bytes},
-            .box = {edge, along_k ? tile_columns : edge},
-            .element = element};
+    const StoredMatrix stored = {.lines = along_k ? args.n : args.k,
+                                 .length = along_k ? args.k : args.n,
+                                 .leading = args.dense_leading,
+                                 .stride = args.dense_stride};
+    return MappedMatrices{stored, args.batch, element, along_k ? tile_columns : box_length}.of(args.dense);
   }
 };
 
@@ -52,13 +47,9 @@ Launch launch_maybe_mapped(codegen::KernelRequest request, const device::LaunchS
                                                      MappedBinding<Binding, Args>{binding, boxes});
 }
 
-/// Whether the device, if known, cannot make tensor maps; and the rule's reason.
+/// Whether the device, if known, cannot make tensor maps.
 bool lacks_tensor_maps(const SpmmQuery& query);
-inline constexpr const char* lacks_tensor_maps_reason =
-    "tensor_copies takes a driver of CUDA 12.0 or newer: this one makes no tensor maps";
-
-/// Whether B is too large for a map, which counts elements, lines and matrices in 31 bits and strides in 40 bits of
-/// bytes.
+/// Whether B is too large for a map; and the rule's reason.
 bool is_past_tensor_maps(const SpmmQuery& query);
 inline constexpr const char* past_tensor_maps_reason = "B is larger than a tensor map can say";
 
