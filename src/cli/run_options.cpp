@@ -32,7 +32,7 @@ void add_band_option(CLI::App& app, RunOptions& options) {
 
 void add_run_options(CLI::App& app, RunOptions& options) {
   app.add_option("--set", options.fields,
-                 "A field of the problem by its name in the API, e.g. nonfinite=dense; several may be given")
+                 "A field of the problem by its name in the API, e.g. math=strict; several may be given")
       ->type_name("FIELD=VALUE")
       ->take_all()
       ->allow_extra_args(false);
