@@ -43,7 +43,7 @@ std::vector<Loop> loops(const SddmmQuery& query, PackedMode mode) {
   if (sampled::traits(query).one_block) return {{false, 1}};
   if (query.problem.element == Dtype::f32) {
     if (mode != sampled::modes(query).front()) return {{false, 1}};
-    return {{false, 2}, {false, 1}};
+    return {{false, 1}, {false, 2}};
   }
   const bool in_place = takes_tensor_maps(query);
   return {{in_place, 0}, {in_place, rarely}};
