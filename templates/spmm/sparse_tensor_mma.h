@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     });
   } else {
     FragmentOutput<F> output(args, tile.product, warp.lane());
-    constexpr int octets = config.warp_columns / 8, run = fragment_run<F>(octets);
+    constexpr int octets = config.warp_columns / 8, run = FragmentOutput<F>::run(octets);
     store_fragments<F, config.warp_strips, octets, run>(output, warp.first_row(), tile.first_column() + warp.column(),
                                                         [&](auto store) { warp.template visit_fragments<run>(store); });
   }

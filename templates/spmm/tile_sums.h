@@ -81,7 +81,7 @@ class TileSums {
       });
     } else {
       // Neighbours that all are the warp's own, whichever of the parts it is.
-      constexpr int run = fragment_run<F>(parts.common_run());
+      constexpr int run = FragmentOutput<F>::run(parts.common_run());
       FragmentOutput<F> output(args, tile.product, lane);
       store_fragments<F, 1, octets, run>(output, strip * packed_strip_rows(), tile.first_column(), [&](auto store) {
         for_each_own<run>([&](unsigned octet, const float(&elements)[run][4]) { store(0, octet, elements); });

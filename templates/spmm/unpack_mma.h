@@ -85,7 +85,7 @@ class UnpackWarp {
   /// columns.
   template <class Visit>
   __device__ void visit_totals(Visit visit) const {
-    visit_fragments<1>([&](int q, int o, const float(&sums)[1][4]) { visit(strip_ + q, column_ / 8 + o, sums); });
+    visit_fragments<1>([&](int q, int o, const float(&sums)[1][4]) { visit(strip_ + q, column_ / 8 + o, sums[0]); });
   }
 
   __device__ unsigned lane() const { return lane_; }
@@ -163,20 +163,20 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   warp.end(packed);
 
   if constexpr (config.k_split > 1) {
-    visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[1][4]) {
+    visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
       const long long column_octet = tile.first_column() / 8 + octet;
-      *partial_fragment(args.partial, tile.product, tile.slice, strip, column_octet, warp.lane()) = {
-          sums[0][0], sums[0][1], sums[0][2], sums[0][3]};
+      *partial_fragment(args.partial, tile.product, tile.slice, strip, column_octet, warp.lane()) = {sums[0], sums[1],
+                                                                                                     sums[2], sums[3]};
     });
   } else {
     FragmentOutput<F> output(args, tile.product, warp.lane());
     if constexpr (config.k_warps == 1) {
-      constexpr int octets = config.warp_columns / 8, run = fragment_run<F>(octets);
+      constexpr int octets = config.warp_columns / 8, run = FragmentOutput<F>::run(octets);
       store_fragments<F, config.warp_strips, octets, run>(
           output, warp.first_row(), tile.first_column() + warp.column(),
           [&](auto store) { warp.template visit_fragments<run>(store); });
     } else {
-      visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[1][4]) {
+      visit_team_totals<F>(warp, tile, [&](unsigned strip, unsigned octet, const float(&sums)[4]) {
         store_fragment<F>(output, static_cast<long long>(strip) * packed_strip_rows(), tile.first_column() + 8 * octet,
                           sums);
       });

@@ -192,12 +192,6 @@ struct FragmentPlace {
   long long column;
 };
 
-/// How many of a warp's neighbouring fragments store_fragments() takes at once.
-template <class F>
-constexpr int fragment_run(int side_by_side) {
-  return FragmentOutput<F>::run(side_by_side);
-}
-
 /// Stores every fragment of a warp that visit(store) has: store(q, o, sums) is of the 16 rows q and of `run` octets of
 /// columns from o on. Sums that are unfit for C are made again in the end, by one loop: in its place between the stores
 /// there would be as many loops, and spilled registers.
@@ -221,8 +215,9 @@ __device__ inline void store_fragments(FragmentOutput<F>& output, long long firs
 /// The same of one fragment.
 template <class F>
 __device__ inline void store_fragment(FragmentOutput<F>& output, long long row, long long column,
-                                      const float (&sums)[1][4]) {
-  store_fragments<F, 1, 1, 1>(output, row, column, [&](auto store) { store(0, 0, sums); });
+                                      const float (&sums)[4]) {
+  const float alone[1][4] = {{sums[0], sums[1], sums[2], sums[3]}};
+  store_fragments<F, 1, 1, 1>(output, row, column, [&](auto store) { store(0, 0, alone); });
 }
 
 }  // namespace vostok

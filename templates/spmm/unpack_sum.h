@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps)
   expect_biases<F>(args, strip, 1, lane);
   const Vector<float, 4>* const first = partial_fragment(args.partial, product, 0, strip, octet, lane);
   const long long step = args.partial.slice_stride() / 4;
-  float sums[1][4] = {};
+  float sums[4] = {};
   // Loaded together: one after the other, each slice would wait for the one before it.
   constexpr int together = 8;
 #pragma unroll 1
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(32 * F::config.warps, 32 / F::config.warps)
 #pragma unroll
     for (int j = 0; j < together; ++j)
 #pragma unroll
-      for (int i = 0; i < 4; ++i) sums[0][i] += parts[j].at[i];
+      for (int i = 0; i < 4; ++i) sums[i] += parts[j].at[i];
   }
   FragmentOutput<F> output(args, product, lane);
   store_fragment<F>(output, strip * 16, octet * 8, sums);

@@ -25,18 +25,18 @@ __device__ inline void visit_team_totals(const Warp& warp, const UnpackTile<F>& 
     Fragment* const parts =
         reinterpret_cast<Fragment*>(&dynamic_shared<typename UnpackShared<F>::Block>()) + warp.lane();
     __syncthreads();  // nobody reads stages any more
-    warp.visit_totals([&](unsigned strip, unsigned octet, const float(&sums)[1][4]) {
+    warp.visit_totals([&](unsigned strip, unsigned octet, const float(&sums)[4]) {
       const unsigned fragment = (strip - tile.first_strip()) * octets + octet;
-      parts[(Team::number() * fragments + fragment) * 32] = {sums[0][0], sums[0][1], sums[0][2], sums[0][3]};
+      parts[(Team::number() * fragments + fragment) * 32] = {sums[0], sums[1], sums[2], sums[3]};
     });
     __syncthreads();
     for (unsigned fragment = Team::number(); fragment < fragments; fragment += Team::count) {
-      float sums[1][4] = {};
+      float sums[4] = {};
 #pragma unroll 4
       for (unsigned team = 0; team < Team::count; ++team) {
         const Fragment part = parts[(team * fragments + fragment) * 32];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) sums[0][i] += part.at[i];
+        for (int i = 0; i < 4; ++i) sums[i] += part.at[i];
       }
       visit(tile.first_strip() + fragment / octets, fragment % octets, sums);
     }
