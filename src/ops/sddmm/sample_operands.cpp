@@ -25,11 +25,8 @@ constexpr std::int64_t alignment_bytes = 256;
 std::int64_t blocks_of(std::int64_t n) { return ceil_div(n, sample_block()); }
 
 /// The alignment in bytes of every line that is read along n.
-int line_alignment(const SddmmQuery& query, Layout layout, const StoredMatrix& stored) {
-  const std::int64_t element_bytes = size_of(query.problem.element);
-  if (layout == Layout::column_major) return static_cast<int>(element_bytes);
-  const std::int64_t between = query.problem.batch > 1 ? std::gcd(stored.leading, stored.stride) : stored.leading;
-  return static_cast<int>(std::gcd(std::int64_t{query.problem.alignment_bytes}, between * element_bytes));
+int alignment_along_n(const SddmmQuery& query, Layout layout, const StoredMatrix& stored) {
+  return layout == Layout::column_major ? size_of(query.problem.element) : line_alignment(query, stored);
 }
 
 SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
@@ -38,8 +35,8 @@ SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
           .mode = work.mode,
           .lhs_layout = problem.lhs_layout,
           .rhs_layout = problem.rhs_layout,
-          .lhs_alignment = line_alignment(query, problem.lhs_layout, query.lhs()),
-          .rhs_alignment = line_alignment(query, problem.rhs_layout, query.rhs()),
+          .lhs_alignment = alignment_along_n(query, problem.lhs_layout, query.lhs()),
+          .rhs_alignment = alignment_along_n(query, problem.rhs_layout, query.rhs()),
           .marked = marks_rows(sampled::traits(query), work)};
 }
 
@@ -88,6 +85,12 @@ struct Binding {
 };
 
 }  // namespace
+
+int line_alignment(const SddmmQuery& query, const StoredMatrix& stored) {
+  const std::int64_t between = query.problem.batch > 1 ? std::gcd(stored.leading, stored.stride) : stored.leading;
+  return static_cast<int>(
+      std::gcd(std::int64_t{query.problem.alignment_bytes}, between * size_of(query.problem.element)));
+}
 
 SampledOperand PreparedRows::operand(void* workspace, const SampledRows& rows) const {
   return {.octets = static_cast<const unsigned char*>(workspace_at(workspace, octets_offset_bytes)),

@@ -11,6 +11,9 @@
 
 namespace vostok::ops {
 
+/// The alignment in bytes of every line of an operand.
+int line_alignment(const SddmmQuery& query, const StoredMatrix& stored);
+
 /// One operand in the workspace.
 struct PreparedRows {
   std::int64_t octets = 0;  ///< of rows, including those past the matrix

@@ -2,7 +2,6 @@
 // fast.
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "ops/grid.hpp"
 #include "ops/limits.hpp"
@@ -96,12 +95,7 @@ constexpr std::array rules = {
 
 bool is_aligned_for_maps(const SddmmQuery& query) {
   constexpr int map_alignment = 16;
-  const Sddmm& problem = query.problem;
-  const auto aligned = [&](const StoredMatrix& stored) {
-    const std::int64_t between = problem.batch > 1 ? std::gcd(stored.leading, stored.stride) : stored.leading;
-    return std::gcd(std::int64_t{problem.alignment_bytes}, between * size_of(problem.element)) % map_alignment == 0;
-  };
-  return aligned(query.lhs()) && aligned(query.rhs());
+  return line_alignment(query, query.lhs()) >= map_alignment && line_alignment(query, query.rhs()) >= map_alignment;
 }
 
 bool is_within_maps(const SddmmQuery& query) {
