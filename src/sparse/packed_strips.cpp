@@ -231,10 +231,11 @@ std::vector<std::uint16_t> terms_of(const PackedForm& form, PackedMode mode, Dty
 }
 
 /// Whether an element, scaled, loses more than its rounding.
-bool loses(float scaled) {
-  if (!(std::fabs(scaled) < packed_least_kept(PackedMode::f16x3))) return false;
+bool loses(PackedMode mode, float scaled) {
+  if (!(std::fabs(scaled) < packed_least_kept(mode))) return false;
   const float high = round_to(Dtype::f16, scaled);
-  return high + round_to(Dtype::f16, rest(scaled, high)) != scaled;
+  const float low = packed_pair_words(mode) == 2 ? round_to(Dtype::f16, rest(scaled, high)) : 0;
+  return high + low != scaled;
 }
 
 /// Adds the exact values, and to each inverse scale how much its row loses.
@@ -252,7 +253,7 @@ void mark_rows(PackedMatrix& packed, const PackedForm& form, std::span<const flo
     unsigned lossy = 0, largest = 0;
     for (std::int32_t number = packed.firsts[row]; number < end; ++number) {
       const float value = packed.exact[static_cast<std::size_t>(number)];
-      lossy += loses(value * scales[row]) ? 1U : 0U;
+      lossy += loses(packed.mode, value * scales[row]) ? 1U : 0U;
       if (std::isfinite(value)) largest = std::max(largest, std::bit_cast<std::uint32_t>(std::fabs(value)));
     }
     packed.row_scales[row] =

@@ -20,9 +20,9 @@
 //   the lower half, +0 where the structure does not name one, and there alone: packed_named. Modes of two terms have
 //   the word of hi, then the word of lo.
 //
-// Strips of mode f16x3 may be *marked*, format "strip16x64/<grain>/f16x3/marked": inverse scales tell how much a row
-// loses (packed_row_mark), and all values lie beside as they are (ExactValues), so that sums that lost too much can be
-// made again.
+// Strips whose rows are scaled may be *marked*, format "strip16x64/<grain>/f16x3/marked": inverse scales tell how much a
+// row loses (packed_row_mark), and all values lie beside as they are (ExactValues), so that sums that lost too much can
+// be made again.
 //
 // A value v becomes one 16-bit number, rounded to nearest, or two: hi = rounded(s v) and lo = rounded(s v - hi), where
 // lo is 0 unless hi is finite. s is a power of two for each row where the mode scales rows, else 1: see
@@ -35,8 +35,8 @@
 namespace vostok {
 
 /// Elements of the format, and into how many terms a value is split. The x3 modes of f32 are named for the three
-/// products (hi hi + hi lo + lo hi) that their multiplications take.
-enum class PackedMode : unsigned char { f16x1, bf16x1, f16x3, bf16x3 };
+/// products (hi hi + hi lo + lo hi) that their multiplications take; f16_scaled has f32's first term alone, 11 bits.
+enum class PackedMode : unsigned char { f16x1, bf16x1, f16x3, bf16x3, f16_scaled };
 
 constexpr const char* name(PackedMode value) {
   switch (value) {
@@ -44,6 +44,7 @@ constexpr const char* name(PackedMode value) {
     case PackedMode::bf16x1: return "bf16x1";
     case PackedMode::f16x3: return "f16x3";
     case PackedMode::bf16x3: return "bf16x3";
+    case PackedMode::f16_scaled: return "f16_scaled";
   }
   return nullptr;
 }
@@ -84,14 +85,18 @@ constexpr int packed_most(PackedGrain grain) {
 constexpr int packed_pair_words(PackedMode mode) {
   return mode == PackedMode::f16x3 || mode == PackedMode::bf16x3 ? 2 : 1;
 }
-constexpr bool packed_is_f16(PackedMode mode) { return mode == PackedMode::f16x1 || mode == PackedMode::f16x3; }
-/// Whether kernels that split f32 into two terms, and 16-bit elements not at all, multiply these elements in this mode.
+constexpr bool packed_is_f16(PackedMode mode) { return mode != PackedMode::bf16x1 && mode != PackedMode::bf16x3; }
+/// Whether the mode makes terms of f32, and leaves no 16-bit elements as they are.
+constexpr bool packed_splits(PackedMode mode) { return mode != PackedMode::f16x1 && mode != PackedMode::bf16x1; }
+/// Whether kernels that split f32, and 16-bit elements not at all, multiply these elements in this mode.
 constexpr bool packed_mode_serves(PackedMode mode, Dtype element) {
-  if (element == Dtype::f32) return packed_pair_words(mode) == 2;
-  return packed_pair_words(mode) == 1 && packed_is_f16(mode) == (element == Dtype::f16);
+  if (element == Dtype::f32) return packed_splits(mode);
+  return !packed_splits(mode) && packed_is_f16(mode) == (element == Dtype::f16);
 }
 /// Whether each row has a scale of its own.
-constexpr bool packed_scales_rows(PackedMode mode) { return mode == PackedMode::f16x3; }
+constexpr bool packed_scales_rows(PackedMode mode) {
+  return mode == PackedMode::f16x3 || mode == PackedMode::f16_scaled;
+}
 
 /// Units of 16 bytes of a strip.
 constexpr unsigned packed_strip_units(PackedGrain grain, unsigned pairs, int pair_words) {

@@ -22,6 +22,7 @@ concept UnpacksByTeams = requires(const Traits& t, const Config& c) {
   { tile_columns(c) } -> Is<int>;
   { strips_kind(t, c) } -> Is<StripsKind>;
   { splits_dense(c) } -> Is<bool>;
+  { split_buffer_bytes(c) } -> Is<int>;
   { stages_columns(t, c) } -> Is<bool>;
   { copies_in_bulk(c) } -> Is<bool>;
   { dense_stage_bytes(c) } -> Is<int>;

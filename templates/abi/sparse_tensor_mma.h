@@ -56,6 +56,7 @@ constexpr int lane_sums(const SparseTensorMmaConfig& config) { return config.war
 constexpr int teams(const SparseTensorMmaConfig&) { return 1; }
 /// Blocks multiply B as it is.
 constexpr bool splits_dense(const SparseTensorMmaConfig&) { return false; }
+constexpr int split_buffer_bytes(const SparseTensorMmaConfig&) { return 0; }
 constexpr int column_scale_bytes(const SparseTensorMmaConfig&) { return 0; }
 /// Whether B lies in shared memory with k running along its lines.
 constexpr bool stages_columns(const SparseTensorTraits& traits, const SparseTensorMmaConfig&) {

@@ -182,8 +182,9 @@ constexpr int shared_bytes(const TensorSampleTraits& traits, const TensorSampleC
 /// Rules of a tile's elements and lists. They rely on a tile of few elements.
 template <class Config>
 constexpr void sample_rules(RuleCheck& rule, const TensorSampleTraits& t, const Config& c) {
-  rule("16-bit elements are multiplied in their own mode",
-       [&] { return t.element == Dtype::f32 || packed_mode_serves(c.mode, t.element); });
+  rule("16-bit elements are multiplied in their own mode, and f16x1 is f32's mode of one term", [&] {
+    return t.element == Dtype::f32 ? c.mode != PackedMode::f16_scaled : packed_mode_serves(c.mode, t.element);
+  });
   rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
   rule("list_room is a multiple of 8 from 8 to the tile's elements",
        [&] { return within(c.list_room, 8, tile_rows(c) * tile_columns(c)) && c.list_room % 8 == 0; });

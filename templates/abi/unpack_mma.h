@@ -61,7 +61,7 @@ struct UnpackMmaArgs {
   PackedStrips strips;
   const void* dense;           ///< B, or split tiles
   WholeDense whole_dense;      ///< read where sums are made again
-  const float* column_scales;  ///< of split tiles: [k_blocks, column_scale_stride]; read only in mode f16x3
+  const float* column_scales;  ///< of split tiles: [k_blocks, column_scale_stride]; read where the mode scales
   void* output;
   const void* residual;  ///< lies as C does
   const void* bias;
@@ -156,7 +156,7 @@ constexpr bool has_low_sums(const UnpackMmaConfig& config) {
 }
 
 /// Whether the blocks split B themselves.
-constexpr bool splits_dense(const UnpackMmaConfig& config) { return terms(config) == 2 && !config.prepare_dense; }
+constexpr bool splits_dense(const UnpackMmaConfig& config) { return packed_splits(config.mode) && !config.prepare_dense; }
 
 /// Whether B lies in shared memory with k running along its lines, as its fragments are then read: a column-major B,
 /// and what the block splits itself.
@@ -169,8 +169,15 @@ constexpr int dense_term_bytes(const UnpackMmaConfig& config) {
   return packed_strip_columns() * tile_columns(config) * 2;
 }
 
+/// Bytes of a buffer of what the block splits.
+constexpr int split_buffer_bytes(const UnpackMmaConfig& config) {
+  return splits_dense(config) ? dense_term_bytes(config) * terms(config) : 0;
+}
+
 /// Bytes of B in one stage: its 16-bit terms, or the f32 that the block will split.
-constexpr int dense_stage_bytes(const UnpackMmaConfig& config) { return dense_term_bytes(config) * terms(config); }
+constexpr int dense_stage_bytes(const UnpackMmaConfig& config) {
+  return dense_term_bytes(config) * (splits_dense(config) ? 2 : terms(config));
+}
 
 /// Room for the strips of a tile's k block, in units of 16 bytes.
 constexpr int strip_stage_units(const UnpackMmaConfig& config) {
@@ -197,7 +204,7 @@ consteval int split_buffers() { return 2; }
 /// Shared memory of a team.
 constexpr int team_shared_bytes(const UnpackMmaConfig& config) {
   const int split =
-      splits_dense(config) ? split_buffers() * (dense_stage_bytes(config) + column_scale_bytes(config)) : 0;
+      splits_dense(config) ? split_buffers() * (split_buffer_bytes(config) + column_scale_bytes(config)) : 0;
   const int scales = splits_dense(config) ? 0 : config.stages * column_scale_bytes(config);
   return (strip_ring_bytes(config) + split + scales + 127) / 128 * 128;
 }
@@ -218,9 +225,9 @@ constexpr void kernel_rules(RuleCheck& rule, const UnpackMmaTraits& t, const Unp
        [&] { return is_power_of_two(c.k_warps, 1, 32) && threads(c) <= 1024; });
   rule("k_warps of several have the same strips and columns: row_warps and column_warps are 1",
        [&] { return c.k_warps == 1 || (c.row_warps == 1 && c.column_warps == 1); });
-  rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3 or bf16x3 for f32",
+  rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3, bf16x3 or f16_scaled for f32",
        [&] { return packed_mode_serves(c.mode, t.element); });
-  rule("only f32 is prepared", [&] { return !c.prepare_dense || terms(c) == 2; });
+  rule("only f32 is prepared", [&] { return !c.prepare_dense || packed_splits(c.mode); });
   rule("stages is 2 to 8, and at least 3 where blocks split B",
        [&] { return within(c.stages, splits_dense(c) ? 3 : 2, 8); });
   rule("strip_pairs is a multiple of 4 up to 512",

@@ -77,7 +77,7 @@ struct UnpackWgmmaArgs {
   PackedStrips strips;
   const void* dense;           ///< B, or its tiles
   WholeDense whole_dense;      ///< read where the grain leaves nonzeros over, and where sums are made again
-  const float* column_scales;  ///< of tiles; read only in mode f16x3
+  const float* column_scales;  ///< of tiles; read where the mode scales
   void* output;
   const void* residual;  ///< lies as C does
   const void* bias;
@@ -189,7 +189,7 @@ constexpr int prepared_columns(const UnpackWgmmaConfig& config) {
 }
 
 /// Whether the block splits an f32 B into its terms.
-constexpr bool splits_dense(const UnpackWgmmaConfig& config) { return !config.prepare_dense && terms(config) == 2; }
+constexpr bool splits_dense(const UnpackWgmmaConfig& config) { return !config.prepare_dense && packed_splits(config.mode); }
 
 /// Whether threads copy B, by cp.async, and not the copy engine.
 constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) {
@@ -308,10 +308,10 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
   rule("k_groups is 1, 2 or 4, and all groups together have 4 warpgroups at most",
        [&] { return is_power_of_two(c.k_groups, 1, 4) && (c.k_groups == 1 || c.warpgroups * c.k_groups <= 4); });
   rule("tile_columns is a power of two from 8 to 256", [&] { return is_power_of_two(c.tile_columns, 8, 256); });
-  rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3 or bf16x3 for f32",
+  rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3, bf16x3 or f16_scaled for f32",
        [&] { return packed_mode_serves(c.mode, t.element); });
   rule("an f32 B is split by threads: tensor_copies takes 16-bit elements",
-       [&] { return !c.tensor_copies || terms(c) == 1; });
+       [&] { return !c.tensor_copies || !packed_splits(c.mode); });
   rule("tensor_copies takes B from where it lies: prepare_dense is false",
        [&] { return !c.tensor_copies || !c.prepare_dense; });
   rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
@@ -321,11 +321,13 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
        [&] { return c.stages % c.k_groups == 0 && c.stages >= c.k_groups * (c.overlap ? 2 : 1); });
   rule("strip_pairs is a multiple of 4 from 16 to 512, to 256 where a pair is two of four columns",
        [&] { return within(c.strip_pairs, 16, packed_most(c.grain)) && c.strip_pairs % 4 == 0; });
-  rule("promotion_blocks is 0 to 1024; where columns have scales 1, or 2 with one of k_groups and prepare_dense", [&] {
-    const bool shares_scales = c.promotion_blocks == 2 && c.k_groups == 1 && c.prepare_dense;
-    return within(c.promotion_blocks, 0, 1024) &&
-           (!packed_scales_rows(c.mode) || c.promotion_blocks == 1 || shares_scales);
-  });
+  rule("promotion_blocks is 0 to 1024; where columns have scales 1, or with one of k_groups and prepare_dense 2, or 4 of "
+       "one term",
+       [&] {
+         const int most = c.k_groups > 1 || !c.prepare_dense ? 1 : terms(c) == 1 ? 4 : 2;
+         return within(c.promotion_blocks, 0, 1024) &&
+                (!packed_scales_rows(c.mode) || is_power_of_two(c.promotion_blocks, 1, most));
+       });
   rule("raster_rows is 1 to 65536, and min_blocks 1 to 16",
        [&] { return within(c.raster_rows, 1, 65536) && within(c.min_blocks, 1, 16); });
   rule("producer_warps is 4 where warpgroups exchange registers, else 1 or 4; 4 or 8 where they split B", [&] {

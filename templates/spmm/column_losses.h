@@ -1,9 +1,9 @@
-// The certificate of a sum whose operands were split into two f16 terms: what may have been lost of a warp's columns, k
+// The certificate of a sum whose operands were scaled and split into f16 terms: what may have been lost of a warp's columns, k
 // block after k block, and of its rows.
 //
 // An element that loses more than its rounding loses at most 2^-25, as it is scaled, and what it meets is below 2^14,
-// as that is. A sum that is 2^18 times as large as all that together errs by less than the contract allows
-// (src/README.md, "Accuracy"). A smaller one vouches for nothing: it becomes NaN, which whoever stores C makes again
+// as that is. A sum that is 2^18 times as large as all that together, 2^11 times with one term under tf32, errs by less
+// than the contract allows (src/README.md, "Accuracy"). A smaller one vouches for nothing: it becomes NaN, which whoever stores C makes again
 // (spmm/sums_again.h).
 #pragma once
 
@@ -16,7 +16,7 @@ namespace vostok {
 
 /// Of so many columns of a warp, two neighbours of every 64 a lane. In registers, and with few instructions: the loop
 /// looks at them at every promotion (bench/notes/certificates.md#what-it-costs).
-template <int columns>
+template <int columns, PackedMode mode>
 class ColumnLosses {
   static constexpr int chunks = (columns + 63) / 64;
   static constexpr unsigned everyone = 0xffffffffU;
@@ -52,7 +52,7 @@ class ColumnLosses {
 
   /// From which magnitudes on an octet's sums vouch for themselves. `rows`: the fragment's two. Every lane calls it.
   __device__ void find_bars(float (&bars)[4], int octet, const RowLoss (&rows)[2]) const {
-    constexpr float largest_over_share = 0x1p7F;  // 2^14 2^-25 2^18
+    constexpr float largest_over_share = packed_pair_words(mode) == 2 ? 0x1p7F : 1.0F;  // 2^14 2^-25 2^18, or 2^11
     const unsigned owner = octet % 8 * 4 + threadIdx.x % 4;
     const float lossy = __shfl_sync(everyone, lossy_, owner);
     float largest[2];
@@ -79,7 +79,7 @@ struct NoLosses {
   __device__ void end(unsigned) {}
 };
 
-template <int columns, bool exist>
-using LossesOf = Either<NoLosses, ColumnLosses<columns>, exist>;
+template <int columns, PackedMode mode, bool exist>
+using LossesOf = Either<NoLosses, ColumnLosses<columns, mode>, exist>;
 
 }  // namespace vostok

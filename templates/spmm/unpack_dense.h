@@ -90,14 +90,14 @@ class CallerDense {
 };
 
 /// B as split tiles (templates/spmm/split_dense.h): for 64 columns and a k block, 64 lines of 128 bytes of the high
-/// terms, then of the low ones, chunks already in the order of their swizzle; and a scale for each column and k block.
+/// terms, then of the low ones if there are any, chunks already in the order of their swizzle; and a scale for each column and k block.
 template <class F>
 class PreparedDense {
   using Team = UnpackTeam<F>;
   static constexpr auto config = F::config;
   static constexpr int prepared_columns = 64;
   static constexpr int prepared_term_bytes = packed_strip_columns() * prepared_columns * 2;
-  static constexpr int prepared_bytes = 2 * prepared_term_bytes;
+  static constexpr int prepared_bytes = terms(config) * prepared_term_bytes;
   static constexpr int chunks = tile_columns(config) * 2 / 16;
   static constexpr int line_chunks = prepared_columns * 2 / 16;
   using Lines = LinesAlongColumns<tile_columns(config)>;
@@ -115,7 +115,7 @@ class PreparedDense {
 
   __device__ void issue(SharedAddress stage, float* column_scales) {
 #pragma unroll 4
-    for (unsigned i = Team::thread(); i < 2 * packed_strip_columns() * chunks; i += Team::size) {
+    for (unsigned i = Team::thread(); i < terms(config) * packed_strip_columns() * chunks; i += Team::size) {
       const unsigned chunk = i % chunks;
       const unsigned line = i / chunks % packed_strip_columns();
       const unsigned term = i / chunks / packed_strip_columns();

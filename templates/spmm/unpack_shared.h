@@ -68,10 +68,11 @@ class UnpackShared {
   static constexpr auto config = F::config;
   static constexpr bool splits = splits_dense(config);
   static constexpr int dense_bytes = dense_stage_bytes(config);
+  static constexpr int buffer_bytes = split_buffer_bytes(config);
   static constexpr int strip_bytes = packed_unit_bytes() * strip_stage_units(config);
   static constexpr int start_bytes = 4 * strip_start_words(config);
   static constexpr int split_begin = config.stages * dense_bytes;
-  static constexpr int strips_begin = split_begin + (splits ? split_buffers() * dense_bytes : 0);
+  static constexpr int strips_begin = split_begin + (splits ? split_buffers() * buffer_bytes : 0);
   static constexpr int scales_begin = strips_begin + config.stages * strip_bytes;
   static constexpr int starts_begin =
       scales_begin + (splits ? split_buffers() : config.stages) * column_scale_bytes(config);
@@ -105,8 +106,8 @@ class UnpackShared {
   /// Where the strips of a stage arrive, if they come in bulk.
   __device__ SharedAddress barrier(unsigned stage) const { return barriers_ + stage * 8; }
   /// The terms of a split B, and what they are split from.
-  __device__ SharedAddress split(unsigned buffer) const { return address_ + (split_begin + buffer * dense_bytes); }
-  __device__ unsigned char* split_terms(unsigned buffer) const { return bytes_ + split_begin + buffer * dense_bytes; }
+  __device__ SharedAddress split(unsigned buffer) const { return address_ + (split_begin + buffer * buffer_bytes); }
+  __device__ unsigned char* split_terms(unsigned buffer) const { return bytes_ + split_begin + buffer * buffer_bytes; }
   __device__ const unsigned char* unsplit(unsigned stage) const { return bytes_ + stage * dense_bytes; }
   /// 1 / scale of each column, of a stage or of a split buffer.
   __device__ float* column_scales(unsigned index) const {

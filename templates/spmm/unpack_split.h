@@ -1,7 +1,7 @@
-// f32 elements of B split into two 16-bit terms by the blocks that multiply them: what few blocks read is not worth a
+// f32 elements of B split into 16-bit terms by the blocks that multiply them: what few blocks read is not worth a
 // launch.
 //
-// In mode f16x3 they are those of s v, where s is a power of two for each column and k block that brings the largest
+// Where the mode scales rows they are those of s v, where s is a power of two for each column and k block that brings the largest
 // finite |s v| into [2^13, 2^14).
 #pragma once
 
@@ -87,7 +87,7 @@ class DenseSplit {
 
   static __device__ void store(const float (&values)[count], unsigned char* chunk) {
     Vector<unsigned, count / 2> high;
-    Vector<unsigned, count / 2> low;
+    [[maybe_unused]] Vector<unsigned, count / 2> low;
 #pragma unroll
     for (int i = 0; i < count; i += 2) {
       const SplitPair pair = split_pair<mode>(values[i], values[i + 1]);
@@ -95,7 +95,8 @@ class DenseSplit {
       low.at[i / 2] = pair.low;
     }
     *reinterpret_cast<Vector<unsigned, count / 2>*>(chunk) = high;
-    *reinterpret_cast<Vector<unsigned, count / 2>*>(chunk + dense_term_bytes(config)) = low;
+    if constexpr (terms(config) == 2)
+      *reinterpret_cast<Vector<unsigned, count / 2>*>(chunk + dense_term_bytes(config)) = low;
   }
 };
 

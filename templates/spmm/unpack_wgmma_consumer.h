@@ -244,7 +244,7 @@ class WarpgroupSum {
   bool with_factors_ = scaled && !defers_factors;  ///< totals have the rows' first factors
   int blocks_ = 0;                                 ///< multiplied since the last promotion
   int promotions_ = 0;                             ///< since sums were set aside
-  LossesOf<config.tile_columns, certifies> losses_;
+  LossesOf<config.tile_columns, config.mode, certifies> losses_;
   SumsAside<F>& aside_;
 };
 

@@ -1,9 +1,9 @@
-// f32 elements of B split into two 16-bit terms by the blocks of unpack_wgmma that multiply them: what few blocks read
+// f32 elements of B split into 16-bit terms by the blocks of unpack_wgmma that multiply them: what few blocks read
 // is not worth a launch.
 //
 // A copying warp takes units of 32 columns of a k block, one after the other. An element keeps its line: terms lie as
-// split_dense leaves them where B is row-major, and in lines of k where it is column-major. In mode f16x3 the terms are
-// those of s v, where s is a power of two for each column and k block that brings the largest finite |s v| into [2^13,
+// split_dense leaves them where B is row-major, and in lines of k where it is column-major. Where the mode scales, the
+// terms are those of s v, where s is a power of two for each column and k block that brings the largest finite |s v| into [2^13,
 // 2^14).
 #pragma once
 
@@ -165,8 +165,8 @@ class SplitScales {
   /// registers in place of the elements, and little code, which no cache holds when it is called. `vanishes`: an
   /// element may have left no term at all, so that zeros count.
   static __device__ void mark(unsigned first_term, unsigned shared_inverses, bool vanishes) {
-    constexpr unsigned least_kept = 0x2800;  // f16 of packed_least_kept
-    static_assert(F::config.mode == PackedMode::f16x3 && packed_least_kept(PackedMode::f16x3) == 0x1p-5F);
+    constexpr unsigned least_kept = terms(F::config) == 2 ? 0x2800 : 0x0400;  // f16 of packed_least_kept
+    static_assert(packed_least_kept(F::config.mode) == (terms(F::config) == 2 ? 0x1p-5F : 0x1p-14F));
     const unsigned least = vanishes ? 0 : 1;
     const auto is_small = [&](unsigned term) { return (term & 0x7fffU) - least <= least_kept - least ? 1U : 0U; };
     if constexpr (Share::row_major) {
@@ -287,9 +287,11 @@ __device__ inline SmallNumbers<F::config.mode> store_split(const SplitElements<F
       if constexpr (certifies_splits(F::traits, config))
         small.add(scaled[0], scaled[1]), small.add(scaled[2], scaled[3]);
       store_shared_pair(high, {lower.high, upper.high});
-      // Low parts lie in planes or lines of their own, or in the other half of a line.
-      constexpr unsigned low_part = dense_low_part(F::traits, config);
-      store_shared_pair(low_part < split_line_bytes() ? high ^ low_part : high + low_part, {lower.low, upper.low});
+      if constexpr (terms(config) == 2) {
+        // Low parts lie in planes or lines of their own, or in the other half of a line.
+        constexpr unsigned low_part = dense_low_part(F::traits, config);
+        store_shared_pair(low_part < split_line_bytes() ? high ^ low_part : high + low_part, {lower.low, upper.low});
+      }
     }
   return small;
 }

@@ -53,7 +53,7 @@ void add_unpack(test::Jobs& jobs, const ops::Family& family, const Spmm& problem
 
 /// The shapes that differ in what the splitting warps have beside them: how many they are, whether registers change
 /// hands, how wide the tile is.
-void add_split(test::Jobs& jobs, const ops::Family& family, const Spmm& problem) {
+void add_split(test::Jobs& jobs, const ops::Family& family, const Spmm& problem, PackedMode mode) {
   struct Shape {
     int warpgroups;
     int k_groups;
@@ -64,7 +64,7 @@ void add_split(test::Jobs& jobs, const ops::Family& family, const Spmm& problem)
   };
   for (const Shape s : {Shape{1, 1, 128, true, 4, 4}, Shape{1, 1, 128, true, 8, 4}, Shape{1, 2, 64, true, 4, 4},
                         Shape{1, 2, 32, true, 8, 8}, Shape{2, 1, 128, false, 4, 3}, Shape{2, 1, 64, true, 8, 4}}) {
-    const UnpackWgmmaConfig config{.mode = problem.math == Math::tf32 ? PackedMode::bf16x3 : PackedMode::f16x3,
+    const UnpackWgmmaConfig config{.mode = mode,
                                    .warpgroups = s.warpgroups,
                                    .k_groups = s.k_groups,
                                    .tile_columns = s.tile_columns,
@@ -112,9 +112,11 @@ TEST_CASE("every way of B to wgmma compiles for sm_90a without spills, for both 
       add_sparse(jobs, *sparse, problem, tile_columns);
     }
   for (const Layout layout : {Layout::row_major, Layout::column_major})
-    for (const Math math : {Math::accurate, Math::tf32})
+    for (const PackedMode mode : {PackedMode::f16x3, PackedMode::bf16x3, PackedMode::f16_scaled}) {
+      const Math math = mode == PackedMode::f16x3 ? Math::accurate : Math::tf32;
       add_split(jobs, *unpack,
-                {.n = 512, .batch = layout == Layout::row_major ? 1 : 2, .dense_layout = layout, .math = math});
+                {.n = 512, .batch = layout == Layout::row_major ? 1 : 2, .dense_layout = layout, .math = math}, mode);
+    }
   // A tile narrower than the boxes of a row-major B.
   add_unpack(jobs, *unpack, {.n = 16, .element = Dtype::f16}, 16);
   int compiled = 0;

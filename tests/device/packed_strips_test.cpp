@@ -147,7 +147,9 @@ TEST_CASE("values packed on a device are the host's, bit for bit, in every mode 
                                                 {PackedMode::bf16x1, Dtype::f32},
                                                 {PackedMode::f16x3, Dtype::f32},
                                                 {PackedMode::f16x3, Dtype::f32, true},
-                                                {PackedMode::bf16x3, Dtype::f32}}) {
+                                                {PackedMode::bf16x3, Dtype::f32},
+                                                {PackedMode::f16_scaled, Dtype::f32},
+                                                {PackedMode::f16_scaled, Dtype::f32, true}}) {
       const ops::StripKind kind{mode, form.grain, marked};
       INFO(ops::packed_format(kind) << " of " << name(element));
       const std::int64_t sets = 2, stride = csr.nonzeros() + 3;

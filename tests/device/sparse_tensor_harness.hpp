@@ -97,7 +97,7 @@ inline std::vector<float> run_sparse(device::Device& device, const ops::Family& 
 inline void check_sparse(const NamedDevice& on, const ops::Family& family, const SparseCase& c,
                          const ops::Config& config) {
   INFO(on.name, ": ", described(c.host), "; ", to_text(config.to_map()));
-  check_output(c.host, run_sparse(*on.device, family, c, config));
+  check_output(c.host, run_sparse(*on.device, family, c, config), element_tolerance(c.host.problem));
 }
 
 }  // namespace vostok::test

@@ -99,7 +99,7 @@ std::vector<float> run(const NamedDevice& on, const VectorCase& c, const ops::Co
 
 void check(const NamedDevice& on, const VectorCase& c, const ops::Config& config) {
   INFO(on.name, ": ", described(c.host), "; ", to_text(config.to_map()));
-  check_output(c.host, run(on, c, config));
+  check_output(c.host, run(on, c, config), element_tolerance(c.host.problem));
 }
 
 const Subject<VectorCase>& subject() {

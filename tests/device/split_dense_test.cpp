@@ -64,23 +64,23 @@ void put(std::vector<std::byte>& bytes, std::int64_t at, Dtype type, float value
 
 /// Straight from the description of the format (abi/split_dense.h), without its functions.
 Tiles expected(const tune::SpmmHost& host, PackedMode mode, std::int64_t tile_columns, std::int64_t scale_blocks) {
-  const Dtype type = mode == PackedMode::f16x1 || mode == PackedMode::f16x3 ? Dtype::f16 : Dtype::bf16;
+  const Dtype type = mode == PackedMode::bf16x1 || mode == PackedMode::bf16x3 ? Dtype::bf16 : Dtype::f16;
   const bool two = mode == PackedMode::f16x3 || mode == PackedMode::bf16x3;
   const std::int64_t k_blocks = (host.walked.cols + 63) / 64;
   const std::int64_t column_tiles = (host.problem.n + tile_columns - 1) / tile_columns;
   const std::int64_t tile_bytes = tile_columns == 64 && two ? 16384 : 8192;
   Tiles tiles;
   tiles.bytes.resize(static_cast<std::size_t>(host.problem.batch * column_tiles * k_blocks * tile_bytes));
-  if (mode == PackedMode::f16x3)
+  const bool is_scaled = mode == PackedMode::f16x3 || mode == PackedMode::f16_scaled;
+  if (is_scaled)
     tiles.scales.resize(static_cast<std::size_t>(host.problem.batch * k_blocks * column_tiles * tile_columns));
   for (std::int64_t product = 0; product < host.problem.batch; ++product) {
     const HostDense b(host, product);
     for (std::int64_t block = 0; block < k_blocks; ++block)
       for (std::int64_t column = 0; column < column_tiles * tile_columns; ++column) {
-        const float scale = mode == PackedMode::f16x3
-                                ? scale_of(b, 64 * (block - block % scale_blocks), 64 * scale_blocks, column)
-                                : 1.0F;
-        if (mode == PackedMode::f16x3)
+        const float scale =
+            is_scaled ? scale_of(b, 64 * (block - block % scale_blocks), 64 * scale_blocks, column) : 1.0F;
+        if (is_scaled)
           tiles.scales[static_cast<std::size_t>((product * k_blocks + block) * column_tiles * tile_columns + column)] =
               1 / scale;
         const std::int64_t first = ((product * column_tiles + column / tile_columns) * k_blocks + block) * tile_bytes;
@@ -162,6 +162,7 @@ struct Mode {
 const std::vector<Mode>& modes() {
   static const std::vector<Mode> list = {{Dtype::f32, PackedMode::f16x3, 64},  {Dtype::f32, PackedMode::f16x3, 32},
                                          {Dtype::f32, PackedMode::bf16x3, 64}, {Dtype::f32, PackedMode::bf16x3, 32},
+                                         {Dtype::f32, PackedMode::f16_scaled, 64},
                                          {Dtype::f16, PackedMode::f16x1, 64},  {Dtype::bf16, PackedMode::bf16x1, 64}};
   return list;
 }
@@ -185,7 +186,7 @@ TEST_CASE("tiles of B are the host's, bit for bit, for every mode, layout and al
       }
 }
 
-TEST_CASE("tiles of B: two k blocks share the scales of their columns, where there are two") {
+TEST_CASE("tiles of B: two k blocks share the scales of their columns, where there are two, and four of one term") {
   sparse::Random random(seed + 2);
   for (const int tile_columns : {64, 32})
     for (const Layout layout : {Layout::row_major, Layout::column_major})
@@ -195,6 +196,7 @@ TEST_CASE("tiles of B: two k blocks share the scales of their columns, where the
         // Of magnitudes so different that in many columns each k block's own scale would be another.
         for (float& value : host.dense) value = std::ldexp(value, static_cast<int>(random.below(40)) - 20);
         check(host, PackedMode::f16x3, tile_columns, 2);
+        if (tile_columns == 64) check(host, PackedMode::f16_scaled, tile_columns, 4);
       }
 }
 
@@ -230,4 +232,5 @@ TEST_CASE("scales keep the smallest and the largest magnitudes, and pass over wh
     check(host, PackedMode::f16x3, tile_columns, 2);
     check(host, PackedMode::bf16x3, tile_columns);
   }
+  check(host, PackedMode::f16_scaled, 64);
 }

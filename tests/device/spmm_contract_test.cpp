@@ -22,12 +22,14 @@ struct Product {
   std::vector<float> dense;  ///< [cols, n]
   std::int64_t n = 0;
   Dtype element = Dtype::f32;
+  Math math = Math::accurate;
 
   /// Tensor-core families certify their sums for it.
   Spmm problem() const {
     return {.n = n,
             .element = element,
             .output = Dtype::f32,
+            .math = math,
             .nonfinite = NonFinite::sparse,
             .value_lifetime = ValueLifetime::persistent};
   }
@@ -173,6 +175,36 @@ TEST_CASE("what is not finite and named gives what IEEE's sum gives, and stays i
     of.dense[of.mask.column_indices[of.mask.row_offsets[30]] * of.n + 11] = std::numeric_limits<float>::infinity();
     check_every_family(devices, of, ordinary_units);
   }
+}
+
+TEST_CASE("under tf32 every element of a product errs by at most 2^-9 of its magnitudes, whatever the operands") {
+  if (left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 3409;
+  constexpr double units = 1024;  // 2^-9
+  MESSAGE("seed " << seed);
+  const EveryDevice devices;
+  const auto check = [&](Product of) {
+    of.math = Math::tf32;
+    check_every_family(devices, of, units);
+  };
+  for (const Distribution& from : wide_distributions()) {
+    CAPTURE(from.name);
+    check(product(sparse::uniform(48, 700, 0.8, seed), 24, from, seed));
+  }
+  for (const double decades : {6.0, 12.0, 30.0}) {
+    CAPTURE(decades);
+    Product of = product(sparse::uniform(48, 320, 0.8, seed), 24, normal(), seed);
+    sparse::Random random(seed);
+    std::vector<float> factors(320);
+    for (float& factor : factors) factor = std::fabs(log_uniform(random, decades));
+    spread(of, factors);
+    check(of);
+  }
+  Product of = product(sparse::uniform(48, 320, 0.8, seed), 24, normal(), seed);
+  of.values[of.mask.row_offsets[3]] = std::numeric_limits<float>::infinity();
+  of.dense[of.mask.column_indices[of.mask.row_offsets[20]] * of.n + 9] = std::numeric_limits<float>::quiet_NaN();
+  check(of);
+  check(product(sparse::uniform(2, 65536, 0, seed), 8, normal(), seed));
 }
 
 TEST_CASE("rows of 65,536 elements keep the bound, and products that are built to round one way") {

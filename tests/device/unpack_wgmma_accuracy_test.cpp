@@ -22,6 +22,20 @@ TEST_CASE("unpack_wgmma: bf16 of two terms under tf32, and promotions apart") {
   }
 }
 
+TEST_CASE("unpack_wgmma: one f16 term under tf32, prepared for one, two and four k blocks a promotion, and split") {
+  for (const std::int64_t cols : {40, 700})
+    for (const Layout layout : {Layout::row_major, Layout::column_major})
+      for (const int promotion_blocks : {1, 2, 4}) {
+        Spmm problem = problem_of(64);
+        problem.math = Math::tf32;
+        problem.dense_layout = layout;
+        UnpackWgmmaConfig config = plain(problem, 64);
+        config.mode = PackedMode::f16_scaled;
+        config.promotion_blocks = promotion_blocks;
+        check(UnpackCase(sparse::uniform(128, cols, 0.6, seed), problem, seed), config);
+      }
+}
+
 TEST_CASE("unpack_wgmma: sums of many products of one sign stay within the promise") {
   for (const std::int64_t cols : {4096, 8192, 16384}) {
     const Spmm problem = problem_of(16);

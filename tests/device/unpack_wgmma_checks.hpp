@@ -87,7 +87,7 @@ inline void check_fours(const UnpackCase& c, UnpackWgmmaConfig config) {
 inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int producer_warps) {
   config.prepare_dense = false;
   config.producer_warps = producer_warps;
-  if (config.mode == PackedMode::f16x3) config.promotion_blocks = 1;
+  if (packed_scales_rows(config.mode)) config.promotion_blocks = 1;
   if (config.tile_columns < 32 || ops::dense_alignment(c.query(nullptr)) < 16) return;
   const int step = std::max(split_block_step(config), config.k_groups);
   config.stages = (config.stages + step - 1) / step * step;

@@ -24,16 +24,19 @@ TEST_CASE("unpack_wgmma: blocks split a B of a batch, of either layout, with lin
           config.warpgroups = warpgroups;
           config.producer_warps = 4;
           check(UnpackCase(sparse::uniform(150, cols, 0.7, seed), problem, seed), config);
+          problem.math = Math::tf32;
+          config.mode = PackedMode::f16_scaled;
+          check(UnpackCase(sparse::uniform(150, cols, 0.7, seed), problem, seed), config);
         }
 }
 
 TEST_CASE("unpack_wgmma: what blocks split is not finite in some columns, and the others keep their promise") {
-  for (const PackedMode mode : {PackedMode::f16x3, PackedMode::bf16x3})
+  for (const PackedMode mode : {PackedMode::f16x3, PackedMode::bf16x3, PackedMode::f16_scaled})
     for (const float odd : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                             std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::max()}) {
       Spmm problem = problem_of(64);
       problem.nonfinite = NonFinite::dense;  // which sums are made again depends on who splits
-      if (mode == PackedMode::bf16x3) problem.math = Math::tf32;
+      if (mode != PackedMode::f16x3) problem.math = Math::tf32;
       // Every element of A is there: what B has reaches every row.
       UnpackCase c(sparse::uniform(64, 192, 0.0, seed), problem, seed);
       c.host.dense[70 * 64 + 5] = odd;

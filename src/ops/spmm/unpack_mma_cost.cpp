@@ -142,7 +142,7 @@ double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) {
   // f32 problems take longer than the steps add up to: three products depend on one another's sums, and on B being
   // split.
   const double of_f32 = config.prepare_dense ? 1.37 : 1.71;
-  const double beside_counts = terms(config) == 2 ? of_f32 : teams(config) == 1 ? 1.11 : 1;
+  const double beside_counts = packed_splits(config.mode) ? of_f32 : teams(config) == 1 ? 1.11 : 1;
   // The copy engine helps less if memory is the limit than if issue slots are.
   const double work_share = config.bulk_strips ? 0.95 : 1, memory_share = config.bulk_strips ? 0.98 : 1;
   const double working_us = work_share * beside_counts * work / machine.cycles_per_us;

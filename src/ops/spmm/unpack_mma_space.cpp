@@ -53,12 +53,13 @@ constexpr std::array split_steps = {0, 1, -1, 2};
 PackedMode first_mode(const SpmmQuery& query) {
   if (query.problem.element == Dtype::f16) return PackedMode::f16x1;
   if (query.problem.element == Dtype::bf16) return PackedMode::bf16x1;
-  return query.problem.math == Math::tf32 ? PackedMode::bf16x3 : PackedMode::f16x3;
+  return query.problem.math == Math::tf32 ? PackedMode::f16_scaled : PackedMode::f16x3;
 }
 
 /// The modes that may serve, the likely best first.
 std::vector<PackedMode> modes(const SpmmQuery& query) {
-  if (first_mode(query) == PackedMode::bf16x3) return {PackedMode::bf16x3, PackedMode::f16x3};
+  if (first_mode(query) == PackedMode::f16_scaled)
+    return {PackedMode::f16_scaled, PackedMode::bf16x3, PackedMode::f16x3};
   return {first_mode(query)};
 }
 
@@ -73,7 +74,7 @@ std::vector<Terms> all_terms(const SpmmQuery& query) {
   std::vector<Terms> list;
   for (const PackedMode mode : modes(query)) {
     list.push_back({mode, false});
-    if (packed_pair_words(mode) == 2) list.push_back({mode, true});
+    if (packed_splits(mode)) list.push_back({mode, true});
   }
   return list;
 }
@@ -82,7 +83,7 @@ std::vector<Terms> all_terms(const SpmmQuery& query) {
 UnpackMmaConfig common(const SpmmQuery& query, const Terms& terms) {
   return {.mode = terms.mode,
           .strip_pairs = usual_strip_pairs(query),
-          .promotion_blocks = packed_pair_words(terms.mode) == 2 ? 1 : 4,
+          .promotion_blocks = packed_splits(terms.mode) ? 1 : 4,
           .prepare_dense = terms.prepare_dense,
           .stream_output = streams_output(query)};
 }
@@ -128,7 +129,7 @@ UnpackMmaConfig with_copies(const SpmmQuery& query, UnpackMmaConfig config, bool
 UnpackMmaConfig with_teams(const SpmmQuery& query, UnpackMmaConfig config) {
   if (teams(config) == 1) return config;
   config.strip_pairs = usual_strip_pairs(query, tile_strips(config));
-  if (terms(config) == 1) config.promotion_blocks = 0;
+  if (!packed_splits(config.mode)) config.promotion_blocks = 0;
   return with_copies(query, config, has_copy_engine(query));
 }
 
@@ -179,7 +180,7 @@ void add_variants(const SpmmQuery& query, std::vector<UnpackMmaConfig>& list, co
   UnpackMmaConfig roomy = config;
   roomy.strip_pairs = packed_most_pairs();
   add_new(list, roomy);
-  if (terms(config) == 2) return;
+  if (packed_splits(config.mode)) return;
   UnpackMmaConfig kept = config;
   kept.promotion_blocks = 0;
   add_new(list, kept);

@@ -59,9 +59,10 @@ inline bool certifies(const SpmmQuery& query) { return query.problem.nonfinite =
 
 /// Whether a mode's products are less exact than the problem's math allows; and the rule's reason.
 inline bool lacks_tf32(const SpmmQuery& query, PackedMode mode) {
-  return mode == PackedMode::bf16x3 && query.problem.math != Math::tf32;
+  const bool is_short = mode == PackedMode::bf16x3 || mode == PackedMode::f16_scaled;
+  return is_short && query.problem.math != Math::tf32;
 }
-inline constexpr const char* lacks_tf32_reason = "mode bf16x3 takes math = tf32";
+inline constexpr const char* lacks_tf32_reason = "modes bf16x3 and f16_scaled take math = tf32";
 
 /// What the second launch makes sums again from, if it does.
 struct SumsAgain {

@@ -33,7 +33,7 @@ constexpr std::array raster_row_counts = {8, most_raster_rows, 2};
 std::vector<PackedMode> modes(const SpmmQuery& query) {
   if (query.problem.element == Dtype::f16) return {PackedMode::f16x1};
   if (query.problem.element == Dtype::bf16) return {PackedMode::bf16x1};
-  if (query.problem.math == Math::tf32) return {PackedMode::bf16x3, PackedMode::f16x3};
+  if (query.problem.math == Math::tf32) return {PackedMode::f16_scaled, PackedMode::bf16x3, PackedMode::f16x3};
   return {PackedMode::f16x3};
 }
 
@@ -87,11 +87,14 @@ std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
   return {packed_most_pairs(), usual};
 }
 
-/// k blocks between promotions. With column scales two keep the error bound of math = accurate and more do not; bf16
-/// terms gain up to four; plain 16-bit sums rounded to 16 bits hide what tensor cores truncate.
+/// k blocks between promotions. With column scales two keep the error bound of math = accurate and more do not, tf32's
+/// four; bf16 terms gain up to four; plain 16-bit sums rounded to 16 bits hide what tensor cores truncate.
 int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  if (packed_scales_rows(config.mode))
-    return config.k_groups == 1 && config.prepare_dense && packed_k_blocks(query.statistics.cols) > 1 ? 2 : 1;
+  if (packed_scales_rows(config.mode)) {
+    if (config.k_groups > 1 || !config.prepare_dense) return 1;
+    const std::int64_t blocks = packed_k_blocks(query.statistics.cols);
+    return terms(config) == 1 && blocks > 2 ? 4 : blocks > 1 ? 2 : 1;
+  }
   if (config.tile_columns > 128) return 0;
   if (packed_pair_words(config.mode) == 2) return 4;
   return query.problem.output.value_or(query.problem.element) == Dtype::f32 ? 4 : 0;

@@ -116,7 +116,7 @@ TEST_CASE("unpack_mma's mode follows the elements, and the format follows the mo
   CHECK(mode_of({.n = 64, .element = Dtype::bf16}) == "strip16x64/pair/bf16x1");
   CHECK(mode_of({.n = 64}) == "strip16x64/pair/f16x3/marked");
   CHECK(mode_of({.n = 64, .nonfinite = NonFinite::dense}) == "strip16x64/pair/f16x3");
-  CHECK(mode_of({.n = 64, .math = Math::tf32}) == "strip16x64/pair/bf16x3");
+  CHECK(mode_of({.n = 64, .math = Math::tf32}) == "strip16x64/pair/f16_scaled/marked");
 }
 
 TEST_CASE("unpack_mma's rules name what they forbid") {
