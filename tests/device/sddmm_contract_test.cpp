@@ -122,3 +122,15 @@ TEST_CASE(
       check_every_family(devices, of, ordinary_units);
     }
 }
+
+TEST_CASE("sums of more than 65,536 products of a sampled product, in parts, keep the bound") {
+  if (left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 3415;
+  MESSAGE("seed " << seed);
+  const EveryDevice devices;
+  Sampled of = sampled(sparse::uniform(8, 40, 0.8, seed), 70000, ordinary_distributions().front(), seed);
+  check_every_family(devices, of, ordinary_units);
+  for (auto* operand : {&of.lhs, &of.rhs})  // all sums grow
+    for (float& value : *operand) value = std::fabs(value);
+  check_every_family(devices, of, most_units);
+}

@@ -120,13 +120,14 @@ bool serves(const SddmmQuery& query, PackedMode mode) {
 }
 
 std::optional<std::string> declines(const SddmmQuery& query) {
-  constexpr std::int64_t most_accurate_n = 65536;
+  // In parts that each add few sums: 256 of them.
+  constexpr std::int64_t most_accurate_n = 1 << 20;
   const Sddmm& problem = query.problem;
   if (problem.math == Math::strict)
     return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
   if (problem.n == 0) return "n is 0: there is nothing to multiply";
   if (problem.element == Dtype::f32 && problem.math == Math::accurate && problem.n > most_accurate_n)
-    return "math = accurate allows tensor cores up to n = 65536";
+    return "math = accurate allows tensor cores up to n = 1048576";
   if (problem.n > std::numeric_limits<std::int32_t>::max()) return "blocks of n are numbered in 32 bits";
   return std::nullopt;
 }
