@@ -8,12 +8,12 @@
 // rows past it are zeros.
 //
 // An element v becomes hi = rounded(s v) and, where there are two terms, lo = rounded(s v - hi), 0 where hi is not
-// finite. Where f32 becomes f16, s is a power of two for each row that brings its largest finite |s v| into [2^13,
-// 2^14); else it is 1 (packed_scale_exponent).
+// finite. Where f32 becomes f16, s is a power of two for each row and part of n that brings the largest finite |s v|
+// there into [2^13, 2^14); else it is 1 (packed_scale_exponent).
 //
 // f16 has no smaller step than 2^-24: what is far below a row's largest loses more than its relative rounding, up to
-// 2^-25. Where rows are marked, a byte of each tells how many of its elements do, and how large all are in the mean:
-// SampleMark.
+// 2^-25. Where rows are marked, a byte of each and part tells how many of its elements do, and how large all are in the
+// mean: SampleMark.
 #pragma once
 
 #include "abi/enums.h"
@@ -84,6 +84,7 @@ struct SampleOperandsTraits {
   int lhs_alignment = 16;  ///< bytes that divide every line start of A
   int rhs_alignment = 16;
   bool marked = false;  ///< rows are, which have scales
+  bool in_parts = false;  ///< n is cut in parts, of each of which rows have scales and marks of their own
 };
 
 struct SampleOperandsConfig {
@@ -94,8 +95,8 @@ struct SampleOperandsConfig {
 struct SampleOperand {
   const void* matrix;
   unsigned char* octets;  ///< of the first matrix of the batch; the others follow
-  signed char*
-      exponents;  ///< -log2(s) of each row, those past the matrix included; not written where rows have no scales
+  signed char* exponents;  ///< -log2(s) of each row of each part of n, those past the matrix included; not written where
+                           ///< rows have no scales
   unsigned char* marks;  ///< SampleMark::byte() of the same; not written where they are not marked
   long long rows;
   long long leading;  ///< elements between lines
@@ -108,7 +109,9 @@ struct SampleOperandsArgs {
   SampleOperand rhs;
   long long n;
   unsigned n_blocks;
-  unsigned batch;
+  unsigned parts;        ///< of n; those of a matrix follow one another
+  unsigned part_blocks;  ///< n blocks of each; the last may have fewer
+  unsigned lines;        ///< parts of all matrices of the batch
 };
 
 template <FieldsOf<SampleOperandsTraits> S, class Visit>
@@ -120,6 +123,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("lhs_alignment", traits.lhs_alignment);
   visit("rhs_alignment", traits.rhs_alignment);
   visit("marked", traits.marked);
+  visit("in_parts", traits.in_parts);
 }
 
 template <FieldsOf<SampleOperandsConfig> S, class Visit>

@@ -33,7 +33,7 @@ class SampleCertificate {
   /// The same of the sum at a place, exactly.
   __device__ bool holds(float sum, unsigned place) const { return fabsf(sum) >= bar(place) && is_finite(sum); }
 
-  /// TileInfo::sure_sum of a tile, from its marks. Every lane of the warp takes part.
+  /// TileInfo::sure_sum of a tile, from its marks, of sums over n of the part. Every lane of the warp takes part.
   static __device__ void note_sure_sum(long long n, TileInfo<F>& info) {
     if constexpr (marks_rows(F::traits, config)) {
       float sure_sum = 0.0F;
@@ -53,9 +53,8 @@ class SampleCertificate {
         row_of(args_.lhs.rows, info_.tile.row_tile * tile_rows(config) + place / tile_columns(config));
     const float* const rhs =
         row_of(args_.rhs.rows, info_.tile.column_tile * tile_columns(config) + place % tile_columns(config));
-    const long long begin = static_cast<long long>(part_.first_block) * sample_block();
-    const long long full = begin + static_cast<long long>(part_.block_count) * sample_block();
-    const long long end = full < args_.n ? full : args_.n;
+    const long long begin = part_.first();
+    const long long end = begin + part_.length(args_);
     float sum = 0.0F;
 #pragma unroll 1
     for (long long first = begin + threadIdx.x % 32; first < end; first += 32 * products_at_once) {
@@ -77,8 +76,9 @@ class SampleCertificate {
       const unsigned char row = info_.row_marks[place / tile_columns(config)];
       const unsigned char column = info_.column_marks[place % tile_columns(config)];
       if ((row | column) >> 4 == 0) return 0.0F;
-      return loss(args_.n, SampleMark::from_byte(row), SampleMark::from_byte(column).mean) +
-             loss(args_.n, SampleMark::from_byte(column), SampleMark::from_byte(row).mean);
+      const long long n = part_.length(args_);
+      return loss(n, SampleMark::from_byte(row), SampleMark::from_byte(column).mean) +
+             loss(n, SampleMark::from_byte(column), SampleMark::from_byte(row).mean);
     }
   }
   /// Whether one of the lane's rows loses something; a lane has four neighbours at a time.

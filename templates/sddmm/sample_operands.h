@@ -1,6 +1,6 @@
 // A and B of an SDDMM into 16-bit terms (abi/sample_operands.h), in one launch.
 //
-// A block makes an octet of rows. Where rows have scales it reads them twice, the second time out of the caches: once
+// A block makes an octet of rows, of one part of n. Where rows have scales it reads them twice, the second time out of the caches: once
 // for their largest magnitudes, once to split them. A thread has eight neighbouring elements of a row at a time, a
 // chunk; the first of them stays in registers, and short rows are no longer than that.
 #pragma once
@@ -21,6 +21,27 @@ struct SampleOperandsShared {
   unsigned combined[sample_octet_rows()];  ///< of each row's threads
 };
 
+/// Which n a block makes.
+struct OperandPart {
+  unsigned line;  ///< among the parts of all matrices of the batch
+  unsigned matrix;
+  unsigned first_block;
+  unsigned block_count;
+
+  template <class F>
+  static __device__ OperandPart of(const SampleOperandsArgs& args, unsigned line) {
+    if constexpr (!F::traits.in_parts) return {line, line, 0, args.n_blocks};
+    const unsigned first = line % args.parts * args.part_blocks;
+    const unsigned left = args.n_blocks - first;
+    return {line, line / args.parts, first, left < args.part_blocks ? left : args.part_blocks};
+  }
+  __device__ long long first() const { return static_cast<long long>(first_block) * sample_block(); }
+  __device__ long long length(long long n) const {
+    const long long whole = static_cast<long long>(block_count) * sample_block();
+    return n - first() < whole ? n - first() : whole;
+  }
+};
+
 /// An octet of one operand.
 template <class F, Layout layout, int alignment>
 class OperandOctet {
@@ -39,19 +60,22 @@ class OperandOctet {
 
  public:
   /// Threads of a row lie side by side where the row does, and rows side by side where columns are lines.
-  __device__ OperandOctet(const SampleOperandsArgs& args, const SampleOperand& operand, unsigned octet, unsigned matrix)
-      : n_(args.n),
-        n_blocks_(args.n_blocks),
+  __device__ OperandOctet(const SampleOperandsArgs& args, const SampleOperand& operand, unsigned octet,
+                          const OperandPart& part)
+      : n_(part.length(args.n)),
+        n_blocks_(part.block_count),
         leading_(operand.leading),
         row_(row_major ? threadIdx.x / row_threads : threadIdx.x % sample_octet_rows()),
         first_chunk_(row_major ? threadIdx.x % row_threads : threadIdx.x / sample_octet_rows()) {
     const long long row = static_cast<long long>(octet) * sample_octet_rows() + row_;
     exists_ = row < operand.rows;
-    from_ = static_cast<const Stored*>(operand.matrix) + matrix * operand.stride + (row_major ? row * leading_ : row);
-    const long long first = static_cast<long long>(matrix) * n_blocks_ * operand.octet_count + octet;
+    from_ = static_cast<const Stored*>(operand.matrix) + part.matrix * operand.stride +
+            (row_major ? row * leading_ + part.first() : row + part.first() * leading_);
+    const long long block = static_cast<long long>(part.matrix) * args.n_blocks + part.first_block;
+    const long long first = block * operand.octet_count + octet;
     to_ = operand.octets + first * sample_octet_bytes(mode) + row_ * 128;
     block_bytes_ = static_cast<long long>(operand.octet_count) * sample_octet_bytes(mode);
-    const long long number = static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows() + row;
+    const long long number = static_cast<long long>(part.line) * operand.octet_count * sample_octet_rows() + row;
     exponent_ = operand.exponents + number;
     mark_ = operand.marks + number;
   }
@@ -209,8 +233,8 @@ class OperandOctet {
     if constexpr (sample_terms(mode) == 2) store_global<false>(reinterpret_cast<Terms*>(to + sample_term_bytes()), low);
   }
 
-  long long n_;
-  unsigned n_blocks_;
+  long long n_;        ///< of the part
+  unsigned n_blocks_;  ///< the same
   long long leading_;
   unsigned row_;  ///< of the octet
   unsigned first_chunk_;
@@ -225,25 +249,25 @@ class OperandOctet {
 /// Octet `octet` of A, or of B where A has no such. One code serves both where they lie alike: each new line of code is
 /// waited for.
 template <class F>
-__device__ inline void make_octet(const SampleOperandsArgs& args, unsigned octet, unsigned matrix) {
+__device__ inline void make_octet(const SampleOperandsArgs& args, unsigned octet, const OperandPart& part) {
   constexpr auto traits = F::traits;
   using Lhs = OperandOctet<F, traits.lhs_layout, traits.lhs_alignment>;
   using Rhs = OperandOctet<F, traits.rhs_layout, traits.rhs_alignment>;
   const bool is_lhs = octet < args.lhs.octet_count;
   const unsigned own = is_lhs ? octet : octet - args.lhs.octet_count;
   if constexpr (traits.lhs_layout == traits.rhs_layout && traits.lhs_alignment == traits.rhs_alignment)
-    Lhs(args, is_lhs ? args.lhs : args.rhs, own, matrix).make();
-  else if (is_lhs) Lhs(args, args.lhs, own, matrix).make();
-  else Rhs(args, args.rhs, own, matrix).make();
+    Lhs(args, is_lhs ? args.lhs : args.rhs, own, part).make();
+  else if (is_lhs) Lhs(args, args.lhs, own, part).make();
+  else Rhs(args, args.rhs, own, part).make();
 }
 
-/// Octets of A, then of B, lie on the grid's x, matrices of the batch on y, and on z past what y holds.
+/// Octets of A, then of B, lie on the grid's x, parts of the matrices of the batch on y, and on z past what y holds.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) sample_operands(const __grid_constant__ SampleOperandsArgs args) {
-  const unsigned matrix = blockIdx.z * gridDim.y + blockIdx.y;
-  if (matrix >= args.batch) return;
+  const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;
+  if (line >= args.lines) return;
   follow_previous_launch();
-  make_octet<F>(args, blockIdx.x, matrix);
+  make_octet<F>(args, blockIdx.x, OperandPart::of<F>(args, line));
 }
 
 }  // namespace vostok

@@ -29,6 +29,13 @@ struct SamplePart {
     return (args.n_steps + steps_of_block() - 1) / steps_of_block();
   }
 
+  /// Of n.
+  __device__ long long first() const { return static_cast<long long>(first_block) * sample_block(); }
+  __device__ long long length(const TensorSampleArgs& args) const {
+    const long long whole = static_cast<long long>(block_count) * sample_block();
+    return args.n - first() < whole ? args.n - first() : whole;
+  }
+
   /// The octets from that of this row on, in the part's first n block.
   template <class F>
   __device__ const unsigned char* octets(const TensorSampleArgs& args, const SampledOperand& operand,
@@ -45,9 +52,9 @@ struct SamplePart {
   }
 
  private:
-  /// Of a row among those of all matrices.
+  /// Of a row among those of all parts.
   __device__ long long number(const SampledOperand& operand, unsigned row) const {
-    return static_cast<long long>(matrix) * operand.octet_count * sample_octet_rows() + row;
+    return static_cast<long long>(line) * operand.octet_count * sample_octet_rows() + row;
   }
 };
 

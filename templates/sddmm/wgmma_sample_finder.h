@@ -14,7 +14,7 @@ class StripFinder {
 
  public:
   __device__ StripFinder(const WgmmaSampleArgs& args, const WgmmaSampleShared<F>& shared)
-      : n_(args.sample.n), lists_(args.sample.lists), shared_(shared), share_(TileShare::of_block(args)) {}
+      : n_(SamplePart::of_block<F>(args.sample).length(args.sample)), lists_(args.sample.lists), shared_(shared), share_(TileShare::of_block(args)) {}
 
   /// All tiles of the block: a lane for each strip, and one for the list's end.
   __device__ void run() {
@@ -35,7 +35,7 @@ class StripFinder {
   }
 
  private:
-  long long n_;
+  long long n_;  ///< of the part
   const TileLists& lists_;
   const WgmmaSampleShared<F>& shared_;
   TileShare share_;

@@ -37,12 +37,13 @@ SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
           .rhs_layout = problem.rhs_layout,
           .lhs_alignment = alignment_along_n(query, problem.lhs_layout, query.lhs()),
           .rhs_alignment = alignment_along_n(query, problem.rhs_layout, query.rhs()),
-          .marked = marks_rows(sampled::traits(query), work)};
+          .marked = marks_rows(sampled::traits(query), work),
+          .in_parts = work.n_split > 1};
 }
 
 /// Few threads if rows are short: an eighth of them walks along each row.
-SampleOperandsConfig config_for(const SddmmQuery& query) {
-  const std::int64_t chunks = blocks_of(query.problem.n) * (sample_block() / sample_chunk());
+SampleOperandsConfig config_for(const SddmmQuery& query, const SampleWork& work) {
+  const std::int64_t chunks = sampled::part_blocks(query, work.n_split) * (sample_block() / sample_chunk());
   return {.threads = chunks <= 8 ? 64 : chunks <= 16 ? 128 : 256};
 }
 
@@ -55,6 +56,8 @@ struct Binding {
   std::int64_t lhs_stride;
   std::int64_t rhs_stride;
   std::int64_t n;
+  std::int64_t parts;
+  std::int64_t part_blocks;
   std::int64_t batch;
 
   static SampleOperand operand(const PreparedRows& rows, const SddmmArguments& call, const void* matrix) {
@@ -73,14 +76,16 @@ struct Binding {
             .rhs = operand(prepared.rhs, call, call.rhs),
             .n = n,
             .n_blocks = static_cast<unsigned>(blocks_of(n)),
-            .batch = static_cast<unsigned>(batch)};
+            .parts = static_cast<unsigned>(parts),
+            .part_blocks = static_cast<unsigned>(part_blocks),
+            .lines = static_cast<unsigned>(parts * batch)};
     args.lhs.rows = lhs_rows;
     args.lhs.leading = lhs_leading;
     args.lhs.stride = lhs_stride;
     args.rhs.rows = rhs_rows;
     args.rhs.leading = rhs_leading;
     args.rhs.stride = rhs_stride;
-    return grid_of(prepared.lhs.octets + prepared.rhs.octets, batch);
+    return grid_of(prepared.lhs.octets + prepared.rhs.octets, parts * batch);
   }
 };
 
@@ -111,7 +116,8 @@ PreparedRowPair prepared_rows(const SddmmQuery& query, const SampleWork& work, c
                                             sample_octet_bytes(work.mode), what),
                            alignment_bytes);
     rows.exponents_offset_bytes = pair.bytes;
-    const std::int64_t bytes_of_rows = round_up(batch * rows.octets * sample_octet_rows(), alignment_bytes);
+    const std::int64_t lines = batch * work.n_split;
+    const std::int64_t bytes_of_rows = round_up(lines * rows.octets * sample_octet_rows(), alignment_bytes);
     if (sample_scales_rows(work.mode, query.problem.element)) pair.bytes += bytes_of_rows;
     rows.marks_offset_bytes = pair.bytes;
     if (marks_rows(sampled::traits(query), work)) pair.bytes += bytes_of_rows;
@@ -123,7 +129,7 @@ PreparedRowPair prepared_rows(const SddmmQuery& query, const SampleWork& work, c
 
 Launch sample_operands_launch(const SddmmQuery& query, const SampleWork& work, const PreparedRowPair& prepared) {
   const SampleOperandsTraits t = traits(query, work);
-  const SampleOperandsConfig config = config_for(query);
+  const SampleOperandsConfig config = config_for(query, work);
   codegen::KernelRequest request = {.family = "sample_operands",
                                     .header = "sddmm/sample_operands.h",
                                     .expression = codegen::name_expression("sample_operands", "SampleOperandsTraits", t,
@@ -139,6 +145,8 @@ Launch sample_operands_launch(const SddmmQuery& query, const SampleWork& work, c
                            .lhs_stride = lhs.stride,
                            .rhs_stride = rhs.stride,
                            .n = query.problem.n,
+                           .parts = work.n_split,
+                           .part_blocks = sampled::part_blocks(query, work.n_split),
                            .batch = query.problem.batch};
   Launch launch = Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding);
   // Behind the sum of parts of the call before, blocks that leave it no shared memory cost more than they gain

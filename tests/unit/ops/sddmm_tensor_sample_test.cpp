@@ -174,7 +174,7 @@ TEST_CASE("tensor_sample's workspace holds the prepared operands and, where n is
   CHECK(bytes(*query_of({.n = 193})) == bytes(*query));
   CHECK(family().launches(*query, ops::Config::of(config), {}).size() == 2);
   config.n_split = 2;
-  CHECK(bytes(*query) == std::int64_t{2048 + 512} * (256 * 4 + 2) + std::int64_t{2} * 4 * layer.nonzeros);
+  CHECK(bytes(*query) == std::int64_t{2048 + 512} * (256 * 4 + 2 * 2) + std::int64_t{2} * 4 * layer.nonzeros);
   CHECK(family().launches(*query, ops::Config::of(config), {}).size() == 3);
   config = {.mode = PackedMode::f16x1, .warp_rows = 32, .promotion_steps = 4};
   CHECK(bytes(*query_of({.n = 256, .batch = 3, .element = Dtype::f16})) == 3 * (2048 + 512) * 256 * 2);
