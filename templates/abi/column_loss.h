@@ -1,6 +1,6 @@
-// How many elements of a column of B lose more than their rounding when f32 is scaled and split into f16 terms, told in the
-// last bits of the column's inverse scale. That is a power of two, whose mantissa is free; what the bits add to it is
-// below 2^-21 of it.
+// How many elements of a column of B lose more than their rounding when f32 is scaled and split into f16 terms, told in
+// the last bits of the column's inverse scale. That is a power of two, whose mantissa is free; what the bits add to it
+// is below 2^-21 of it.
 //
 // What an element loses is in packed_least_kept.
 #pragma once

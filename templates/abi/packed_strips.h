@@ -20,9 +20,9 @@
 //   the lower half, +0 where the structure does not name one, and there alone: packed_named. Modes of two terms have
 //   the word of hi, then the word of lo.
 //
-// Strips whose rows are scaled may be *marked*, format "strip16x64/<grain>/f16x3/marked": inverse scales tell how much a
-// row loses (packed_row_mark), and all values lie beside as they are (ExactValues), so that sums that lost too much can
-// be made again.
+// Strips whose rows are scaled may be *marked*, format "strip16x64/<grain>/f16x3/marked": inverse scales tell how much
+// a row loses (packed_row_mark), and all values lie beside as they are (ExactValues), so that sums that lost too much
+// can be made again.
 //
 // A value v becomes one 16-bit number, rounded to nearest, or two: hi = rounded(s v) and lo = rounded(s v - hi), where
 // lo is 0 unless hi is finite. s is a power of two for each row where the mode scales rows, else 1: see

@@ -83,7 +83,7 @@ struct SampleOperandsTraits {
   Layout rhs_layout = Layout::row_major;
   int lhs_alignment = 16;  ///< bytes that divide every line start of A
   int rhs_alignment = 16;
-  bool marked = false;  ///< rows are, which have scales
+  bool marked = false;    ///< rows are, which have scales
   bool in_parts = false;  ///< n is cut in parts, of each of which rows have scales and marks of their own
 };
 
@@ -94,9 +94,9 @@ struct SampleOperandsConfig {
 /// One of the two.
 struct SampleOperand {
   const void* matrix;
-  unsigned char* octets;  ///< of the first matrix of the batch; the others follow
-  signed char* exponents;  ///< -log2(s) of each row of each part of n, those past the matrix included; not written where
-                           ///< rows have no scales
+  unsigned char* octets;   ///< of the first matrix of the batch; the others follow
+  signed char* exponents;  ///< -log2(s) of each row of each part of n, those past the matrix included; not written
+                           ///< where rows have no scales
   unsigned char* marks;  ///< SampleMark::byte() of the same; not written where they are not marked
   long long rows;
   long long leading;  ///< elements between lines

@@ -156,7 +156,9 @@ constexpr bool has_low_sums(const UnpackMmaConfig& config) {
 }
 
 /// Whether the blocks split B themselves.
-constexpr bool splits_dense(const UnpackMmaConfig& config) { return packed_splits(config.mode) && !config.prepare_dense; }
+constexpr bool splits_dense(const UnpackMmaConfig& config) {
+  return packed_splits(config.mode) && !config.prepare_dense;
+}
 
 /// Whether B lies in shared memory with k running along its lines, as its fragments are then read: a column-major B,
 /// and what the block splits itself.

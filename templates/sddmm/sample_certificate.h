@@ -54,7 +54,7 @@ class SampleCertificate {
     const float* const rhs =
         row_of(args_.rhs.rows, info_.tile.column_tile * tile_columns(config) + place % tile_columns(config));
     const long long begin = part_.first();
-    const long long end = begin + part_.length(args_);
+    const long long end = begin + part_.template length<F>(args_);
     float sum = 0.0F;
 #pragma unroll 1
     for (long long first = begin + threadIdx.x % 32; first < end; first += 32 * products_at_once) {
@@ -76,7 +76,7 @@ class SampleCertificate {
       const unsigned char row = info_.row_marks[place / tile_columns(config)];
       const unsigned char column = info_.column_marks[place % tile_columns(config)];
       if ((row | column) >> 4 == 0) return 0.0F;
-      const long long n = part_.length(args_);
+      const long long n = part_.template length<F>(args_);
       return loss(n, SampleMark::from_byte(row), SampleMark::from_byte(column).mean) +
              loss(n, SampleMark::from_byte(column), SampleMark::from_byte(row).mean);
     }

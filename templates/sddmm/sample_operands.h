@@ -1,8 +1,8 @@
 // A and B of an SDDMM into 16-bit terms (abi/sample_operands.h), in one launch.
 //
-// A block makes an octet of rows, of one part of n. Where rows have scales it reads them twice, the second time out of the caches: once
-// for their largest magnitudes, once to split them. A thread has eight neighbouring elements of a row at a time, a
-// chunk; the first of them stays in registers, and short rows are no longer than that.
+// A block makes an octet of rows, of one part of n. Where rows have scales it reads them twice, the second time out of
+// the caches: once for their largest magnitudes, once to split them. A thread has eight neighbouring elements of a row
+// at a time, a chunk; the first of them stays in registers, and short rows are no longer than that.
 #pragma once
 
 #include "abi/fixed.h"
@@ -27,19 +27,19 @@ struct OperandPart {
   unsigned matrix;
   unsigned first_block;
   unsigned block_count;
+  long long n;  ///< how many
 
   template <class F>
   static __device__ OperandPart of(const SampleOperandsArgs& args, unsigned line) {
-    if constexpr (!F::traits.in_parts) return {line, line, 0, args.n_blocks};
+    if constexpr (!F::traits.in_parts) return {line, line, 0, args.n_blocks, args.n};
     const unsigned first = line % args.parts * args.part_blocks;
     const unsigned left = args.n_blocks - first;
-    return {line, line / args.parts, first, left < args.part_blocks ? left : args.part_blocks};
+    const unsigned count = left < args.part_blocks ? left : args.part_blocks;
+    const long long n_left = args.n - static_cast<long long>(first) * sample_block();
+    const long long whole = static_cast<long long>(count) * sample_block();
+    return {line, line / args.parts, first, count, n_left < whole ? n_left : whole};
   }
   __device__ long long first() const { return static_cast<long long>(first_block) * sample_block(); }
-  __device__ long long length(long long n) const {
-    const long long whole = static_cast<long long>(block_count) * sample_block();
-    return n - first() < whole ? n - first() : whole;
-  }
 };
 
 /// An octet of one operand.
@@ -62,7 +62,7 @@ class OperandOctet {
   /// Threads of a row lie side by side where the row does, and rows side by side where columns are lines.
   __device__ OperandOctet(const SampleOperandsArgs& args, const SampleOperand& operand, unsigned octet,
                           const OperandPart& part)
-      : n_(part.length(args.n)),
+      : n_(part.n),
         n_blocks_(part.block_count),
         leading_(operand.leading),
         row_(row_major ? threadIdx.x / row_threads : threadIdx.x % sample_octet_rows()),

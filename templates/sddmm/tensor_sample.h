@@ -40,7 +40,7 @@ class TensorSample {
       wait_for_stage();
       TileInfo<F>& info = shared_.info(number);
       if (info.tile.entries == 0) return;
-      if (threadIdx.x < 32) SampleCertificate<F>::note_sure_sum(part_.length(args_), info);
+      if (threadIdx.x < 32) SampleCertificate<F>::note_sure_sum(part_.template length<F>(args_), info);
       if constexpr (config.kept_blocks > 0) keep_lhs(info.tile.row_tile);
       multiply();
       if constexpr (!sums_follow_stages(config)) __syncthreads();  // the last stage has been read

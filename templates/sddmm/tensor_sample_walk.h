@@ -29,9 +29,11 @@ struct SamplePart {
     return (args.n_steps + steps_of_block() - 1) / steps_of_block();
   }
 
-  /// Of n.
+  /// The part's first n, and how many it has.
   __device__ long long first() const { return static_cast<long long>(first_block) * sample_block(); }
+  template <class F>
   __device__ long long length(const TensorSampleArgs& args) const {
+    if constexpr (F::config.n_split == 1) return args.n;
     const long long whole = static_cast<long long>(block_count) * sample_block();
     return args.n - first() < whole ? args.n - first() : whole;
   }

@@ -14,7 +14,10 @@ class StripFinder {
 
  public:
   __device__ StripFinder(const WgmmaSampleArgs& args, const WgmmaSampleShared<F>& shared)
-      : n_(SamplePart::of_block<F>(args.sample).length(args.sample)), lists_(args.sample.lists), shared_(shared), share_(TileShare::of_block(args)) {}
+      : n_(SamplePart::of_block<F>(args.sample).template length<F>(args.sample)),
+        lists_(args.sample.lists),
+        shared_(shared),
+        share_(TileShare::of_block(args)) {}
 
   /// All tiles of the block: a lane for each strip, and one for the list's end.
   __device__ void run() {

@@ -1,10 +1,10 @@
-// The certificate of a sum whose operands were scaled and split into f16 terms: what may have been lost of a warp's columns, k
-// block after k block, and of its rows.
+// The certificate of a sum whose operands were scaled and split into f16 terms: what may have been lost of a warp's
+// columns, k block after k block, and of its rows.
 //
 // An element that loses more than its rounding loses at most 2^-25, as it is scaled, and what it meets is below 2^14,
 // as that is. A sum that is 2^18 times as large as all that together, 2^11 times with one term under tf32, errs by less
-// than the contract allows (src/README.md, "Accuracy"). A smaller one vouches for nothing: it becomes NaN, which whoever stores C makes again
-// (spmm/sums_again.h).
+// than the contract allows (src/README.md, "Accuracy"). A smaller one vouches for nothing: it becomes NaN, which
+// whoever stores C makes again (spmm/sums_again.h).
 #pragma once
 
 #include "abi/column_loss.h"

@@ -90,7 +90,8 @@ class CallerDense {
 };
 
 /// B as split tiles (templates/spmm/split_dense.h): for 64 columns and a k block, 64 lines of 128 bytes of the high
-/// terms, then of the low ones if there are any, chunks already in the order of their swizzle; and a scale for each column and k block.
+/// terms, then of the low ones if there are any, chunks already in the order of their swizzle; and a scale for each
+/// column and k block.
 template <class F>
 class PreparedDense {
   using Team = UnpackTeam<F>;

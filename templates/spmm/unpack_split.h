@@ -1,8 +1,8 @@
 // f32 elements of B split into 16-bit terms by the blocks that multiply them: what few blocks read is not worth a
 // launch.
 //
-// Where the mode scales rows they are those of s v, where s is a power of two for each column and k block that brings the largest
-// finite |s v| into [2^13, 2^14).
+// Where the mode scales rows they are those of s v, where s is a power of two for each column and k block that brings
+// the largest finite |s v| into [2^13, 2^14).
 #pragma once
 
 #include "abi/column_loss.h"

@@ -3,8 +3,8 @@
 //
 // A copying warp takes units of 32 columns of a k block, one after the other. An element keeps its line: terms lie as
 // split_dense leaves them where B is row-major, and in lines of k where it is column-major. Where the mode scales, the
-// terms are those of s v, where s is a power of two for each column and k block that brings the largest finite |s v| into [2^13,
-// 2^14).
+// terms are those of s v, where s is a power of two for each column and k block that brings the largest finite |s v|
+// into [2^13, 2^14).
 #pragma once
 
 #include "parts/loads.h"

@@ -131,8 +131,7 @@ inline void check_output(const tune::SpmmHost& host, const std::vector<float>& o
     std::string first;
     for (std::size_t i = 0; i < reference.size(); ++i) {
       // Activations are no steeper than 1.13; half the smallest number of a type is no difference.
-      const double allowed = 1.2 * tolerance * sizes[i] +
-                             sparse::unit_roundoff(type) * std::fabs(reference[i]) * 1.01 +
+      const double allowed = 1.2 * tolerance * sizes[i] + sparse::unit_roundoff(type) * std::fabs(reference[i]) * 1.01 +
                              sparse::smallest_value(type);
       if (std::fabs(static_cast<double>(found[i]) - reference[i]) <= allowed) continue;
       if (wrong++ == 0)

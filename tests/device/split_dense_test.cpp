@@ -160,10 +160,10 @@ struct Mode {
 };
 
 const std::vector<Mode>& modes() {
-  static const std::vector<Mode> list = {{Dtype::f32, PackedMode::f16x3, 64},  {Dtype::f32, PackedMode::f16x3, 32},
-                                         {Dtype::f32, PackedMode::bf16x3, 64}, {Dtype::f32, PackedMode::bf16x3, 32},
-                                         {Dtype::f32, PackedMode::f16_scaled, 64},
-                                         {Dtype::f16, PackedMode::f16x1, 64},  {Dtype::bf16, PackedMode::bf16x1, 64}};
+  static const std::vector<Mode> list = {{Dtype::f32, PackedMode::f16x3, 64},      {Dtype::f32, PackedMode::f16x3, 32},
+                                         {Dtype::f32, PackedMode::bf16x3, 64},     {Dtype::f32, PackedMode::bf16x3, 32},
+                                         {Dtype::f32, PackedMode::f16_scaled, 64}, {Dtype::f16, PackedMode::f16x1, 64},
+                                         {Dtype::bf16, PackedMode::bf16x1, 64}};
   return list;
 }
 

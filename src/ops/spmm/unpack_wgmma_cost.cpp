@@ -106,9 +106,8 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double unpacking =
       unpack_latency + (c.strip_pairs < packed_most(c.grain) ? overflow_latency : 0) + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
-  const double dense_bytes =
-      c.prepare_dense ? dense_groups(c) * dense_group_bytes(c)
-                      : packed_strip_columns() * c.tile_columns * (splits_dense(c) ? 4 : 2);
+  const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c)
+                                             : packed_strip_columns() * c.tile_columns * (splits_dense(c) ? 4 : 2);
   const double memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle;
   // With several groups, each has the time of that many k blocks for its chain.
   const double chain =

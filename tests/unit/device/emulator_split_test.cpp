@@ -69,7 +69,8 @@ float of_f16(std::uint32_t bits) {
 TEST_CASE("the quick way to split a finite pair gives the same terms as the way for any pair, f16 and bf16") {
   constexpr unsigned seed = 21;
   CAPTURE(seed);
-  for (const auto& [mode, largest] : {std::pair<const char*, double>{"f16x3", 65504.0}, {"bf16x3", 0x1.fep127}, {"f16_scaled", 65504.0}}) {
+  for (const auto& [mode, largest] :
+       {std::pair<const char*, double>{"f16x3", 65504.0}, {"bf16x3", 0x1.fep127}, {"f16_scaled", 65504.0}}) {
     const std::vector<float> values = finite_values(largest, seed);
     std::vector<Pair> quick;
     std::vector<Pair> any;
