@@ -67,9 +67,10 @@ std::optional<Ranked> rank(const StoredWinner& row, const ProblemKey& problem, c
     return ranked;
   }
   const bool this_problem = row.features == problem.features;
-  if (!this_model && !this_problem && !same_multiprocessors(row.device, device)) return std::nullopt;
+  const bool sibling = !this_model && same_multiprocessors(row.device, device);
+  if (!this_model && !this_problem && !sibling) return std::nullopt;
   const bool by_device = !this_model && this_problem;
-  ranked.group = last_tuned_group + (this_model ? 1 : this_problem ? 2 : 3);
+  ranked.group = last_tuned_group + (this_model ? 2 : this_problem ? (sibling ? 1 : 3) : 4);
   ranked.distance = by_device ? device_distance(row.device, device) : problem_distance(row.features, problem.features);
   ranked.match.provenance = this_model ? Provenance::nearest_problem : Provenance::nearest_device;
   ranked.match.distance = ranked.distance;

@@ -67,11 +67,11 @@ constexpr std::size_t most_neighbours = 4;
 ///   1. the same problem on this device, in the order of layers;
 ///   2. the same problem on another device of this model, in the order of layers;
 ///   3. and 4. as 1. and 2., for the plain problem;
-///   5. the nearest problem on this device or model, within farthest_problem;
-///   6. the same problem on the nearest other device, within farthest_device;
-///   7. the nearest problem, within farthest_problem, on another model with this one's architecture and
-///   multiprocessors.
-/// In 5. to 7. a plain problem comes behind one with the exact text at the same distance.
+///   5. the same problem on another model with this one's architecture and multiprocessors;
+///   6. the nearest problem on this device or model, within farthest_problem;
+///   7. the same problem on the nearest other device, within farthest_device;
+///   8. the nearest problem, within farthest_problem, on a model as in 5.
+/// In 5. to 8. a plain problem comes behind one with the exact text at the same distance.
 std::vector<WinnerMatch> best_first(const std::vector<StoredWinner>& rows, const ProblemKey& problem,
                                     const DeviceKey& device);
 

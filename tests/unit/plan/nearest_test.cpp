@@ -141,10 +141,11 @@ TEST_CASE("near problems of another model serve where its multiprocessors are th
     CHECK(best_first({row("near", smaller, with_n(96))}, key(), here).empty());
   }
   CHECK(best_first({row("far", sibling, with_n(64 * 64))}, key(), here).empty());
-  // Behind the same problem on that model.
-  CHECK(
-      best_first({row("near", sibling, with_n(96)), row("same", sibling, features())}, key(), here)[0].winner.family ==
-      "same");
+  // Behind the same problem on that model, which comes before near ones of this model.
+  const auto first = [&](std::vector<StoredWinner> rows) { return best_first(rows, key(), here)[0].winner.family; };
+  CHECK(first({row("near", sibling, with_n(96)), row("same", sibling, features())}) == "same");
+  CHECK(first({row("near here", here, with_n(66)), row("same", sibling, features())}) == "same");
+  CHECK(first({row("near here", here, with_n(66)), row("same", gpu("x", "sm_80", 108), features())}) == "near here");
 }
 
 TEST_CASE("neighbours are few, and the emulator is no GPU's neighbour") {
