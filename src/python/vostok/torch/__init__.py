@@ -12,8 +12,9 @@ from ._csr import Csr, csr, dense
 from ._devices import set_context
 from ._files import load_packed, save_packed
 from ._freezing import freeze_
-from ._functional import BandedMask, attention, linear, sddmm, softmax, spmm
+from ._functional import attention, linear, sddmm, softmax, spmm
 from ._lookup import clear, set_limit, set_overlap_calls
+from ._masks import BandedMask, BigBirdMask, csr_of_block_mask, csr_of_lists
 from ._modules import FrozenSparseLinear, SparseLinear
 from ._prepare import doctor, explain, prepare
 from ._report import Report
@@ -22,6 +23,7 @@ from ._sparsify import sparsify_
 
 __all__ = [
     "BandedMask",
+    "BigBirdMask",
     "Csr",
     "FrozenSparseLinear",
     "Report",
@@ -30,6 +32,8 @@ __all__ = [
     "attention",
     "clear",
     "csr",
+    "csr_of_block_mask",
+    "csr_of_lists",
     "dense",
     "doctor",
     "explain",
