@@ -143,7 +143,7 @@ double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config) {
   const double main_us = std::max(of_uneven_mask(query.statistics, of_bands) * cycles / machine.cycles_per_us,
                                   sampled::moved_us(query, written));
   // Terms that do not fit L2 come from memory, some of them once for each of several tiles.
-  constexpr double fetches = 4;
+  constexpr double fetches = 1.5;
   const auto rows = static_cast<double>(query.statistics.rows + query.statistics.cols);
   const double term_bytes =
       rows * static_cast<double>(query.problem.n * query.problem.batch) * 2 * sample_terms(config.mode);
