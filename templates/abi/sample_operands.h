@@ -97,7 +97,7 @@ struct SampleOperand {
   unsigned char* octets;   ///< of the first matrix of the batch; the others follow
   signed char* exponents;  ///< -log2(s) of each row of each part of n, those past the matrix included; not written
                            ///< where rows have no scales
-  unsigned char* marks;  ///< SampleMark::byte() of the same; not written where they are not marked
+  unsigned char* marks;    ///< SampleMark::byte() of the same; not written where they are not marked
   long long rows;
   long long leading;  ///< elements between lines
   long long stride;   ///< elements between two matrices of the batch
