@@ -70,7 +70,7 @@ std::optional<Ranked> rank(const StoredWinner& row, const ProblemKey& problem, c
   const bool sibling = !this_model && same_multiprocessors(row.device, device);
   if (!this_model && !this_problem && !sibling) return std::nullopt;
   const bool by_device = !this_model && this_problem;
-  ranked.group = last_tuned_group + (this_model ? 2 : this_problem ? (sibling ? 1 : 3) : 4);
+  ranked.group = last_tuned_group + (this_model ? 2 : !this_problem ? 4 : sibling ? 1 : 3);
   ranked.distance = by_device ? device_distance(row.device, device) : problem_distance(row.features, problem.features);
   ranked.match.provenance = this_model ? Provenance::nearest_problem : Provenance::nearest_device;
   ranked.match.distance = ranked.distance;

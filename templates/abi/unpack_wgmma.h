@@ -323,15 +323,12 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
        [&] { return c.stages % c.k_groups == 0 && c.stages >= c.k_groups * (c.overlap ? 2 : 1); });
   rule("strip_pairs is a multiple of 4 from 16 to 512, to 256 where a pair is two of four columns",
        [&] { return within(c.strip_pairs, 16, packed_most(c.grain)) && c.strip_pairs % 4 == 0; });
-  rule(
-      "promotion_blocks is 0 to 1024; where columns have scales 1, or with one of k_groups and prepare_dense 2, or 4 "
-      "of "
-      "one term",
-      [&] {
-        const int most = c.k_groups > 1 || !c.prepare_dense ? 1 : terms(c) == 1 ? 4 : 2;
-        return within(c.promotion_blocks, 0, 1024) &&
-               (!packed_scales_rows(c.mode) || is_power_of_two(c.promotion_blocks, 1, most));
-      });
+  rule("promotion_blocks is 0 to 1024; with scales 1, with prepare_dense and one of k_groups 2, of one term 4 too",
+       [&] {
+         const int most = c.k_groups > 1 || !c.prepare_dense ? 1 : terms(c) == 1 ? 4 : 2;
+         return within(c.promotion_blocks, 0, 1024) &&
+                (!packed_scales_rows(c.mode) || is_power_of_two(c.promotion_blocks, 1, most));
+       });
   rule("raster_rows is 1 to 65536, and min_blocks 1 to 16",
        [&] { return within(c.raster_rows, 1, 65536) && within(c.min_blocks, 1, 16); });
   rule("producer_warps is 4 where warpgroups exchange registers, else 1 or 4; 4 or 8 where they split B", [&] {

@@ -32,10 +32,9 @@ struct SplitPair {
 /// A pair of which no element is infinite or rounds to infinity: its low term would be none that a sum can do with.
 template <PackedMode mode>
 __device__ inline SplitPair split_finite_pair(float first, float second) {
-  if constexpr (mode == PackedMode::f16_scaled) {
-    return {f32_to_f16_pair(first, second), 0};
-  } else if constexpr (packed_is_f16(mode)) {
+  if constexpr (packed_is_f16(mode)) {
     const unsigned high = f32_to_f16_pair(first, second);
+    if constexpr (packed_pair_words(mode) == 1) return {high, 0};
     const auto rounded = [&](unsigned half) { return f16_to_f32(static_cast<unsigned short>(half)); };
     return {high, f32_to_f16_pair(first - rounded(high), second - rounded(high >> 16))};
   } else {

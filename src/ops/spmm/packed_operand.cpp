@@ -17,6 +17,13 @@ PackedLayout layout_of(const SpmmQuery& query, StripKind kind, const PackedStruc
 
 }  // namespace
 
+std::vector<PackedMode> product_modes(const SpmmQuery& query) {
+  if (query.problem.element == Dtype::f16) return {PackedMode::f16x1};
+  if (query.problem.element == Dtype::bf16) return {PackedMode::bf16x1};
+  if (query.problem.math == Math::tf32) return {PackedMode::f16_scaled, PackedMode::bf16x3, PackedMode::f16x3};
+  return {PackedMode::f16x3};
+}
+
 double strip_wait_us(const SpmmQuery& query, double latency_us, double entry_us) {
   const TopologyStatistics& s = query.statistics;
   const auto strips = static_cast<double>(ceil_div(s.rows, packed_strip_rows()) * packed_k_blocks(s.cols));

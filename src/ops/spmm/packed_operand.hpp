@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <vostok/spmm.hpp>
 
@@ -36,6 +37,9 @@ struct PackedOperand {
 inline bool packs_in_workspace(const SpmmQuery& query) {
   return query.problem.value_lifetime == ValueLifetime::per_call;
 }
+
+/// The modes that may multiply the problem's elements, the likely best first.
+std::vector<PackedMode> product_modes(const SpmmQuery& query);
 
 /// Sets of values: one for each product of the batch, or one for all.
 inline std::int64_t packed_sets(const SpmmQuery& query) {

@@ -50,19 +50,6 @@ constexpr std::array stage_counts = {4, 3, 6, 2};
 /// Slices of k, relative to the number that fills the device once.
 constexpr std::array split_steps = {0, 1, -1, 2};
 
-PackedMode first_mode(const SpmmQuery& query) {
-  if (query.problem.element == Dtype::f16) return PackedMode::f16x1;
-  if (query.problem.element == Dtype::bf16) return PackedMode::bf16x1;
-  return query.problem.math == Math::tf32 ? PackedMode::f16_scaled : PackedMode::f16x3;
-}
-
-/// The modes that may serve, the likely best first.
-std::vector<PackedMode> modes(const SpmmQuery& query) {
-  if (first_mode(query) == PackedMode::f16_scaled)
-    return {PackedMode::f16_scaled, PackedMode::bf16x3, PackedMode::f16x3};
-  return {first_mode(query)};
-}
-
 /// Ways of bringing B's elements to the tensor cores.
 struct Terms {
   PackedMode mode;
@@ -72,7 +59,7 @@ struct Terms {
 /// The ways that may serve, the likely best first.
 std::vector<Terms> all_terms(const SpmmQuery& query) {
   std::vector<Terms> list;
-  for (const PackedMode mode : modes(query)) {
+  for (const PackedMode mode : product_modes(query)) {
     list.push_back({mode, false});
     if (packed_splits(mode)) list.push_back({mode, true});
   }
@@ -227,7 +214,7 @@ UnpackMmaConfig smallest_config(const SpmmQuery& query) {
 }
 
 UnpackMmaConfig default_config(const SpmmQuery& query) {
-  const PackedMode mode = first_mode(query);
+  const PackedMode mode = product_modes(query).front();
   for (const Ranked& candidate : ranked(query))
     if (candidate.config.mode == mode) return candidate.config;
   return smallest_config(query);

@@ -30,13 +30,6 @@ constexpr std::array slicings = {Slicing{1, false}, Slicing{2, true},  Slicing{3
 constexpr int most_raster_rows = 32;
 constexpr std::array raster_row_counts = {8, most_raster_rows, 2};
 
-std::vector<PackedMode> modes(const SpmmQuery& query) {
-  if (query.problem.element == Dtype::f16) return {PackedMode::f16x1};
-  if (query.problem.element == Dtype::bf16) return {PackedMode::bf16x1};
-  if (query.problem.math == Math::tf32) return {PackedMode::f16_scaled, PackedMode::bf16x3, PackedMode::f16x3};
-  return {PackedMode::f16x3};
-}
-
 /// A way of bringing B to shared memory.
 struct DenseWay {
   bool prepare_dense;
@@ -133,7 +126,7 @@ bool may_persist(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 /// visit(config) for every tile, preparation and number of resident blocks, with and without overlap.
 template <class Visit>
 void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, Visit visit) {
-  for (const PackedMode mode : modes(query))
+  for (const PackedMode mode : product_modes(query))
     for (const auto [prepare_dense, tensor_copies, producer_warps] : dense_ways(query))
       for (const auto [warpgroups, k_groups] : warpgroups_tried(grain))
         for (const int tile_columns : column_counts)
@@ -199,7 +192,7 @@ bool is_same_shape(const UnpackWgmmaConfig& a, const UnpackWgmmaConfig& b) {
 }  // namespace
 
 UnpackWgmmaConfig smallest_config(const SpmmQuery& query) {
-  return complete(query, {.mode = modes(query).front(),
+  return complete(query, {.mode = product_modes(query).front(),
                           .warpgroups = 1,
                           .tile_columns = 8,
                           .prepare_dense = dense_ways(query).front().prepare_dense});
