@@ -27,6 +27,24 @@ consteval int sample_octet_rows() { return 8; }
 consteval int sample_chunk() { return 8; }          ///< terms of 16 bytes
 consteval int sample_term_bytes() { return 1024; }  ///< of one term of an octet
 
+/// Blocks of n that are summed together; the last of all may end early.
+struct BlocksOfN {
+  unsigned first_block;
+  unsigned block_count;
+
+  /// Part `number` of `n_blocks`, cut in parts of so many.
+  static constexpr BlocksOfN of(unsigned number, unsigned part_blocks, unsigned n_blocks) {
+    const unsigned first = number * part_blocks, left = n_blocks - first;
+    return {first, left < part_blocks ? left : part_blocks};
+  }
+  constexpr long long first() const { return static_cast<long long>(first_block) * sample_block(); }
+  /// How many of n.
+  constexpr long long length_of(long long n) const {
+    const long long whole = static_cast<long long>(block_count) * sample_block();
+    return n - first() < whole ? n - first() : whole;
+  }
+};
+
 /// Terms that an element is split into.
 constexpr int sample_terms(PackedMode mode) { return packed_pair_words(mode); }
 constexpr int sample_octet_bytes(PackedMode mode) { return sample_term_bytes() * sample_terms(mode); }

@@ -21,25 +21,18 @@ struct SampleOperandsShared {
   unsigned combined[sample_octet_rows()];  ///< of each row's threads
 };
 
-/// Which n a block makes.
-struct OperandPart {
+/// What a block makes of a matrix.
+struct OperandPart : BlocksOfN {
   unsigned line;  ///< among the parts of all matrices of the batch
   unsigned matrix;
-  unsigned first_block;
-  unsigned block_count;
   long long n;  ///< how many
 
   template <class F>
   static __device__ OperandPart of(const SampleOperandsArgs& args, unsigned line) {
-    if constexpr (!F::traits.in_parts) return {line, line, 0, args.n_blocks, args.n};
-    const unsigned first = line % args.parts * args.part_blocks;
-    const unsigned left = args.n_blocks - first;
-    const unsigned count = left < args.part_blocks ? left : args.part_blocks;
-    const long long n_left = args.n - static_cast<long long>(first) * sample_block();
-    const long long whole = static_cast<long long>(count) * sample_block();
-    return {line, line / args.parts, first, count, n_left < whole ? n_left : whole};
+    if constexpr (!F::traits.in_parts) return {{0, args.n_blocks}, line, line, args.n};
+    const BlocksOfN blocks = BlocksOfN::of(line % args.parts, args.part_blocks, args.n_blocks);
+    return {blocks, line, line / args.parts, blocks.length_of(args.n)};
   }
-  __device__ long long first() const { return static_cast<long long>(first_block) * sample_block(); }
 };
 
 /// An octet of one operand.

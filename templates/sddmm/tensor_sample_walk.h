@@ -7,35 +7,28 @@
 namespace vostok {
 
 /// Matrices of the batch and their parts lie on the grid's y, and on z past what y holds.
-struct SamplePart {
+struct SamplePart : BlocksOfN {
   unsigned line;  ///< of the output: the parts of a matrix are neighbours
   unsigned matrix;
-  unsigned first_block;  ///< of n
-  unsigned block_count;
   unsigned steps;  ///< of 16 n, up to the end of n
 
   template <class F>
   static __device__ SamplePart of_block(const TensorSampleArgs& args) {
     const unsigned line = blockIdx.z * gridDim.y + blockIdx.y;
-    if constexpr (F::traits.one_block) return {line, line, 0, 1, args.n_steps};
-    if constexpr (F::config.n_split == 1) return {line, line, 0, n_blocks(args), args.n_steps};
-    const unsigned first = line % F::config.n_split * args.part_blocks;
-    const unsigned left = n_blocks(args) - first;
-    return {line, line / F::config.n_split, first, left < args.part_blocks ? left : args.part_blocks,
-            args.n_steps - first * steps_of_block()};
+    if constexpr (F::traits.one_block) return {{0, 1}, line, line, args.n_steps};
+    if constexpr (F::config.n_split == 1) return {{0, n_blocks(args)}, line, line, args.n_steps};
+    const BlocksOfN blocks = BlocksOfN::of(line % F::config.n_split, args.part_blocks, n_blocks(args));
+    return {blocks, line, line / F::config.n_split, args.n_steps - blocks.first_block * steps_of_block()};
   }
 
   static __device__ unsigned n_blocks(const TensorSampleArgs& args) {
     return (args.n_steps + steps_of_block() - 1) / steps_of_block();
   }
 
-  /// The part's first n, and how many it has.
-  __device__ long long first() const { return static_cast<long long>(first_block) * sample_block(); }
+  /// How many n the part has.
   template <class F>
   __device__ long long length(const TensorSampleArgs& args) const {
-    if constexpr (F::config.n_split == 1) return args.n;
-    const long long whole = static_cast<long long>(block_count) * sample_block();
-    return args.n - first() < whole ? args.n - first() : whole;
+    return F::config.n_split == 1 ? args.n : length_of(args.n);
   }
 
   /// The octets from that of this row on, in the part's first n block.
