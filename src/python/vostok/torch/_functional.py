@@ -9,7 +9,7 @@ import torch
 from .._errors import InvalidArgument
 from . import _attention, _linear, _products, _softmax
 from ._csr import Csr, csr
-from ._masks import BandedMask, BigBirdMask, mask_csr
+from ._masks import RuleMask, mask_csr
 
 MaybeTensor = torch.Tensor | None
 
@@ -101,16 +101,16 @@ def attention(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
-    mask: Csr | BandedMask | BigBirdMask | torch.Tensor | Any,  # Any: a BlockMask
+    mask: Csr | RuleMask | torch.Tensor | Any,  # Any: a BlockMask
     *,
     scale: float | None = None,
     math: str = "accurate",
 ) -> torch.Tensor:
     """softmax(scale * q k^T, at the mask) v: q [.., heads, queries, size], k and v [.., heads, keys, size], one mask
-    [queries, keys] for all heads: a Csr (its values are not read), BandedMask, BigBirdMask, FlexAttention's BlockMask of
-    one sequence and head, torch.sparse or a dense one, true where attended. scale: 1 / sqrt(size). math: strict,
-    accurate or tf32. A query without keys gets zeros. Heads that lie side by side, as in views of one [tokens, heads, 3 *
-    size], are read as they lie; the output's then lie so, too."""
+    [queries, keys] for all heads: a Csr (its values are not read), BandedMask, BigBirdMask, FlexAttention's BlockMask
+    of one sequence and head, torch.sparse or a dense one, true where attended. scale: 1 / sqrt(size). math: strict,
+    accurate or tf32. A query without keys gets zeros. Heads that lie side by side, as in views of one [tokens, heads,
+    3 * size], are read as they lie; the output's then lie so, too."""
     a = mask_csr(mask, q, k)
     if a.shape != (q.shape[-2], k.shape[-2]):
         raise InvalidArgument(

@@ -47,13 +47,28 @@ def _runs(rows: torch.Tensor, first: torch.Tensor, last: torch.Tensor) -> tuple[
     size = int(counts.sum())
     before = counts.cumsum(0) - counts
     within = torch.arange(size, device=rows.device) - torch.repeat_interleave(before, counts, output_size=size)
-    repeated = (torch.repeat_interleave(tensor, counts, output_size=size) for tensor in (rows, first))
-    row, start = repeated
+    row, start = (torch.repeat_interleave(tensor, counts, output_size=size) for tensor in (rows, first))
     return row, start + within
 
 
+class RuleMask:
+    """A mask that a rule gives for any number of queries and keys: a frozen dataclass."""
+
+    def csr(self, rows: int, cols: int, device: Any = "cpu", dtype: torch.dtype = torch.float32) -> Csr:
+        """The mask as a Csr whose values are ones; made once for each shape and device."""
+        self._check()
+        place = torch.device(device)
+        return _kept((self, rows, cols, place, dtype), lambda: self._make(rows, cols, place, dtype))
+
+    def _check(self) -> None:
+        raise NotImplementedError
+
+    def _make(self, rows: int, cols: int, device: torch.device, dtype: torch.dtype) -> Csr:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class BandedMask:
+class BandedMask(RuleMask):
     """`width` keys around each query, or, causal, up to it. Besides, all queries attend to the first `global_keys`, and
     the first `global_queries` to all keys (Longformer, arXiv 2004.05150); causal, to those that are not behind them."""
 
@@ -62,14 +77,11 @@ class BandedMask:
     global_keys: int = 0
     global_queries: int = 0
 
-    def csr(self, rows: int, cols: int, device: Any = "cpu", dtype: torch.dtype = torch.float32) -> Csr:
-        """The mask as a Csr whose values are ones; made once for each shape and device."""
+    def _check(self) -> None:
         _require(self.width >= 1, "a banded mask", f"width is {self.width}, and must be at least 1")
         for name in ("global_keys", "global_queries"):
             count = getattr(self, name)
             _require(count >= 0, "a banded mask", f"{name} is {count}, and must not be negative")
-        device = torch.device(device)
-        return _kept((self, rows, cols, device, dtype), lambda: self._make(rows, cols, device, dtype))
 
     def _make(self, rows: int, cols: int, device: torch.device, dtype: torch.dtype) -> Csr:
         query = torch.arange(rows, device=device)
@@ -88,10 +100,10 @@ class BandedMask:
 
 
 @dataclass(frozen=True)
-class BigBirdMask:
-    """Blocks of `block` queries by `block` keys: `window` around the diagonal, the first `global_blocks` rows and columns
-    of blocks, and `random_blocks` others of each row, the same ones for a seed (BigBird, arXiv 2007.14062). Causal: only
-    keys up to each query, and random blocks among those."""
+class BigBirdMask(RuleMask):
+    """Blocks of `block` queries by `block` keys: `window` around the diagonal, the first `global_blocks` rows and
+    columns of blocks, and `random_blocks` others of each row, the same ones for a seed (BigBird, arXiv 2007.14062).
+    Causal: only keys up to each query, and random blocks among those."""
 
     block: int = 64
     window: int = 3
@@ -100,13 +112,10 @@ class BigBirdMask:
     causal: bool = False
     seed: int = 0
 
-    def csr(self, rows: int, cols: int, device: Any = "cpu", dtype: torch.dtype = torch.float32) -> Csr:
-        """The mask as a Csr whose values are ones; made once for each shape and device."""
+    def _check(self) -> None:
         for name, least in (("block", 1), ("window", 0), ("global_blocks", 0), ("random_blocks", 0)):
             count = getattr(self, name)
             _require(count >= least, "BigBird's mask", f"{name} is {count}, and must be at least {least}")
-        device = torch.device(device)
-        return _kept((self, rows, cols, device, dtype), lambda: self._make(rows, cols, device, dtype))
 
     def _blocks(self, rows: int, cols: int) -> torch.Tensor:
         """Which blocks there are."""
@@ -165,7 +174,7 @@ def csr_of_block_mask(
     block_mask: Any, *, sequence: int | None = None, head: int | None = None, dtype: torch.dtype = torch.float32
 ) -> Csr:
     """The elements that FlexAttention's BlockMask lets through, as a mask of ones [queries, keys]: whole blocks, and of
-    partial ones what its mask function says. `sequence` and `head`: which of its batch and heads, where it has several."""
+    partial ones what its mask function says. `sequence` and `head`: which of its batch and heads, if it has several."""
     found = [_only(block_mask, axis, chosen) for axis, chosen in enumerate((sequence, head))]
     queries, keys = block_mask.seq_lengths
     size = block_mask.BLOCK_SIZE
@@ -216,7 +225,7 @@ def _is_block_mask(mask: Any) -> bool:
 
 def mask_csr(mask: Any, q: torch.Tensor, k: torch.Tensor) -> Csr:
     """What attention() takes as a mask [queries, keys]."""
-    if isinstance(mask, (BandedMask, BigBirdMask)):
+    if isinstance(mask, RuleMask):
         return mask.csr(q.shape[-2], k.shape[-2], q.device)
     if _is_block_mask(mask):
         return _kept((id(mask), "block mask"), lambda: (csr_of_block_mask(mask), mask))[0]
