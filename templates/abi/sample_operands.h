@@ -130,6 +130,7 @@ struct SampleOperandsArgs {
   unsigned parts;        ///< of n; those of a matrix follow one another
   unsigned part_blocks;  ///< n blocks of each; the last may have fewer
   unsigned lines;        ///< parts of all matrices of the batch
+  unsigned kept_chunks;  ///< of a thread, after its first: shared memory has room for them
 };
 
 template <FieldsOf<SampleOperandsTraits> S, class Visit>
@@ -149,7 +150,15 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("threads", config.threads);
 }
 
-/// Dynamic shared memory of a block: its rows' largest magnitudes.
-constexpr int shared_bytes(const SampleOperandsTraits&, const SampleOperandsConfig&) { return 4 * sample_octet_rows(); }
+/// Whether rows that are read twice may be longer than a chunk for each of their threads, and a warp has each.
+constexpr bool sample_keeps_chunks(const SampleOperandsTraits& traits, const SampleOperandsConfig& config) {
+  return sample_scales_rows(traits.mode, traits.element) && config.threads == 32 * sample_octet_rows();
+}
+consteval int sample_most_kept_chunks() { return 7; }  ///< so that a multiprocessor holds three blocks
+
+/// Dynamic shared memory of a block: its rows' largest magnitudes, and the chunks that its threads keep.
+constexpr int shared_bytes(const SampleOperandsTraits&, const SampleOperandsConfig& config, int kept_chunks) {
+  return 4 * sample_octet_rows() + kept_chunks * config.threads * sample_chunk() * 4;
+}
 
 }  // namespace vostok

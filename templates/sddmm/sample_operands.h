@@ -1,8 +1,9 @@
 // A and B of an SDDMM into 16-bit terms (abi/sample_operands.h), in one launch.
 //
-// A block makes an octet of rows, of one part of n. Where rows have scales it reads them twice, the second time out of
-// the caches: once for their largest magnitudes, once to split them. A thread has eight neighbouring elements of a row
-// at a time, a chunk; the first of them stays in registers, and short rows are no longer than that.
+// A block makes an octet of rows, of one part of n. Where rows have scales it reads them twice: once for their largest
+// magnitudes, once to split them. A thread has eight neighbouring elements of a row at a time, a chunk. The first of
+// them stays in registers, and short rows are no longer than that; the next ones stay in shared memory (kept_chunks.h),
+// and what is longer comes out of the caches.
 #pragma once
 
 #include "abi/fixed.h"
@@ -14,11 +15,15 @@
 #include "parts/shared.h"
 #include "parts/split_number.h"
 #include "parts/warp.h"
+#include "sddmm/kept_chunks.h"
 
 namespace vostok {
 
-struct SampleOperandsShared {
+struct alignas(16) SampleOperandsShared {
   unsigned combined[sample_octet_rows()];  ///< of each row's threads
+
+  /// Behind it lie kept chunks, as many as the launch has room for.
+  __device__ float* kept() { return reinterpret_cast<float*>(this + 1); }
 };
 
 /// What a block makes of a matrix.
@@ -50,6 +55,8 @@ class OperandOctet {
   using Type = Element<traits.element>;
   using Stored = typename Type::Storage;
   using Chunk = Vector<Stored, sample_chunk()>;
+  static constexpr bool keeps = sample_keeps_chunks(traits, F::config);
+  using Kept = KeptChunks<layout, F::config.threads, alignment>;
 
  public:
   /// Threads of a row lie side by side where the row does, and rows side by side where columns are lines.
@@ -71,9 +78,13 @@ class OperandOctet {
     const long long number = static_cast<long long>(part.line) * operand.octet_count * sample_octet_rows() + row;
     exponent_ = operand.exponents + number;
     mark_ = operand.marks + number;
+    if constexpr (keeps) kept_count_ = args.kept_chunks;
   }
 
   __device__ void make() const {
+    if constexpr (keeps)
+      for (unsigned place = 0; place < kept_count_; ++place)
+        kept().ask(place, from_, row_major ? 1 : leading_, exists_ ? n_ : 0);
     const Chunk first = load(first_chunk_);
     if constexpr (!sample_scales_rows(mode, traits.element)) {
       store_row(first, 1.0F);
@@ -108,17 +119,36 @@ class OperandOctet {
     return values;
   }
 
+  __device__ Kept kept() const { return {dynamic_shared<SampleOperandsShared>().kept(), row_, first_chunk_}; }
+
+  /// The thread's chunk at a place after the first, which is chunk `chunk` of the row.
+  __device__ Chunk read([[maybe_unused]] unsigned place, unsigned chunk) const {
+    if constexpr (keeps) {
+      if (place < kept_count_) return kept().read(place);
+    }
+    return load(chunk);
+  }
+
+  /// Calls use(chunk, elements) for the thread's chunks after the first.
+  template <int at_once, class Use>
+  __device__ void visit_rest(Use use) const {
+    const unsigned end = n_blocks_ * (sample_block() / sample_chunk());
+    unsigned place = 0;
+#pragma unroll at_once
+    for (unsigned chunk = first_chunk_ + row_threads; chunk < end; chunk += row_threads)
+      use(chunk, read(place++, chunk));
+  }
+
   /// Of the row's finite elements, bits of a magnitude, which order as the numbers do. Every thread of the block comes
   /// here.
   __device__ unsigned largest_of_row(const Chunk& first) const {
     constexpr int chunks_at_once = row_major ? 2 : 1;
     unsigned largest = largest_of_chunk(first);
-#pragma unroll chunks_at_once
-    for (unsigned chunk = first_chunk_ + row_threads; chunk * static_cast<long long>(sample_chunk()) < n_;
-         chunk += row_threads) {
-      const unsigned other = largest_of_chunk(load(chunk));
+    if constexpr (keeps) Kept::wait();
+    visit_rest<chunks_at_once>([&](unsigned, const Chunk& values) {
+      const unsigned other = largest_of_chunk(values);
       largest = other > largest ? other : largest;
-    }
+    });
     return over_row(
         largest, [](unsigned a, unsigned b) { return a > b ? a : b; },
         [](unsigned* shared, unsigned value) { atomicMax(shared, value); });
@@ -187,8 +217,7 @@ class OperandOctet {
     const unsigned chunks = n_blocks_ * (sample_block() / sample_chunk());
     Loss loss;
     if (first_chunk_ < chunks) store(first_chunk_, first, scale, loss);
-    for (unsigned chunk = first_chunk_ + row_threads; chunk < chunks; chunk += row_threads)
-      store(chunk, load(chunk), scale, loss);
+    visit_rest<1>([&](unsigned chunk, const Chunk& values) { store(chunk, values, scale, loss); });
     return loss;
   }
 
@@ -237,6 +266,7 @@ class OperandOctet {
   long long block_bytes_;
   signed char* exponent_;
   unsigned char* mark_;
+  unsigned kept_count_ = 0;  ///< of the thread's chunks
 };
 
 /// Octet `octet` of A, or of B where A has no such. One code serves both where they lie alike: each new line of code is

@@ -124,14 +124,17 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "tensor_sample: n is right at every boundary of steps, blocks, "
-    "stages and parts") {
+    "tensor_sample: n is right at every boundary of steps, blocks, kept "
+    "chunks, stages and parts, whichever way operands lie") {
   const sparse::Csr mask = uneven_mask(40, 70, seed);
   std::size_t turn = 0;
-  for (const std::int64_t n : {15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 400, 2048, 2100})
+  for (const std::int64_t n : {15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 262, 400, 2048, 2100})
     for (const char *split : {"1", "2", "4"})
       for (const char *stages : {"2", "4"}) {
-        const Sddmm problem{.n = n, .scale = Scale::host, .accumulate = true};
+        const Sddmm problem{.n = n,
+                            .rhs_layout = turn % 3 == 0 ? Layout::column_major : Layout::row_major,
+                            .scale = Scale::host,
+                            .accumulate = true};
         const ops::Config config =
             with_fields(tensor_sample_family(), tensor_sample_family().default_config(query_of(problem, mask)),
                         {{"stages", stages},

@@ -41,10 +41,22 @@ SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
           .in_parts = work.n_split > 1};
 }
 
+/// Of a row of a part.
+std::int64_t chunks(const SddmmQuery& query, const SampleWork& work) {
+  return sampled::part_blocks(query, work.n_split) * (sample_block() / sample_chunk());
+}
+
 /// Few threads if rows are short: an eighth of them walks along each row.
 SampleOperandsConfig config_for(const SddmmQuery& query, const SampleWork& work) {
-  const std::int64_t chunks = sampled::part_blocks(query, work.n_split) * (sample_block() / sample_chunk());
-  return {.threads = chunks <= 8 ? 64 : chunks <= 16 ? 128 : 256};
+  const std::int64_t of_row = chunks(query, work);
+  return {.threads = of_row <= 8 ? 64 : of_row <= 16 ? 128 : 256};
+}
+
+/// Chunks that a thread keeps in shared memory.
+int kept_chunks(const SddmmQuery& query, const SampleWork& work, const SampleOperandsConfig& config) {
+  if (!sample_keeps_chunks(traits(query, work), config)) return 0;
+  const std::int64_t of_thread = ceil_div(chunks(query, work), config.threads / sample_octet_rows());
+  return static_cast<int>(std::min<std::int64_t>(of_thread - 1, sample_most_kept_chunks()));
 }
 
 struct Binding {
@@ -59,6 +71,7 @@ struct Binding {
   std::int64_t parts;
   std::int64_t part_blocks;
   std::int64_t batch;
+  int kept_chunks;
 
   static SampleOperand operand(const PreparedRows& rows, const SddmmArguments& call, const void* matrix) {
     return {.matrix = matrix,
@@ -78,7 +91,8 @@ struct Binding {
             .n_blocks = static_cast<unsigned>(blocks_of(n)),
             .parts = static_cast<unsigned>(parts),
             .part_blocks = static_cast<unsigned>(part_blocks),
-            .lines = static_cast<unsigned>(parts * batch)};
+            .lines = static_cast<unsigned>(parts * batch),
+            .kept_chunks = static_cast<unsigned>(kept_chunks)};
     args.lhs.rows = lhs_rows;
     args.lhs.leading = lhs_leading;
     args.lhs.stride = lhs_stride;
@@ -134,8 +148,9 @@ Launch sample_operands_launch(const SddmmQuery& query, const SampleWork& work, c
                                     .header = "sddmm/sample_operands.h",
                                     .expression = codegen::name_expression("sample_operands", "SampleOperandsTraits", t,
                                                                            "SampleOperandsConfig", config)};
+  const int kept = kept_chunks(query, work, config);
   const device::LaunchShape shape = {
-      .grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(t, config)};
+      .grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = shared_bytes(t, config, kept)};
   const StoredMatrix lhs = query.lhs(), rhs = query.rhs();
   const Binding binding = {.prepared = prepared,
                            .lhs_rows = query.statistics.rows,
@@ -147,7 +162,8 @@ Launch sample_operands_launch(const SddmmQuery& query, const SampleWork& work, c
                            .n = query.problem.n,
                            .parts = work.n_split,
                            .part_blocks = sampled::part_blocks(query, work.n_split),
-                           .batch = query.problem.batch};
+                           .batch = query.problem.batch,
+                           .kept_chunks = kept};
   Launch launch = Launch::of<SddmmArguments, SampleOperandsArgs>(std::move(request), shape, binding);
   // Behind the sum of parts of the call before, blocks that leave it no shared memory cost more than they gain
   // (bench/notes/sddmm.md#cost-of-preparing-operands).
