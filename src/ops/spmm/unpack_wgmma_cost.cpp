@@ -73,6 +73,10 @@ double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return search + packed_strip_rows() * (left.loose / parts + left.solid) * entry + rows * delivery;
 }
 
+/// Whether a block multiplies for long enough to hide most of its unpacking: wide tiles whose elements are one term
+/// (bench/notes/cost_models.md#wide-tiles-of-one-term).
+bool hides_unpacking(const UnpackWgmmaConfig& c) { return terms(c) == 1 && c.tile_columns >= 128; }
+
 /// Cycles of one block's k block on each resource, and of its longest chain of dependent instructions.
 struct BlockCycles {
   double tensor;
@@ -86,7 +90,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   // A 2:4 sparse A has half as many registers to unpack, and as many multiplications.
   const double share = takes_fours(c) ? 0.5 : 1;
   const double unpack_instructions = (terms(c) == 2 ? 170 : 83) * (takes_fours(c) ? 0.6 : 1);
-  const double unpack_latency = takes_fours(c) ? 400 : 604;
+  const double unpack_latency = (takes_fours(c) ? 400 : 604) * (hides_unpacking(c) ? 0.5 : 1);
   constexpr double overflow_latency =
       523;  // of checking whether a strip fits its stage, to unpack it from there or from memory
   constexpr double barrier_latency = 158;
@@ -94,7 +98,8 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double direct_producer_latency = 397;   // measured: the shortest time between k blocks
   constexpr double split_unit_instructions = 1500;  // issue slots taken from the multiplying warps
   constexpr double split_unit_latency = 2170;       // loads, and what follows
-  constexpr double l2_bytes_per_cycle = 37.3;       // of one SM, by bulk copies, however many SMs copy
+  // Of one SM, by bulk copies, however many SMs copy; boxes are faster.
+  const double l2_bytes_per_cycle = hides_unpacking(c) ? 46 : 37.3;
   const double multiplications =
       share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
@@ -125,8 +130,8 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
 
 /// Cycles of a k block with `blocks` resident blocks on the SM. Resources never overlap perfectly, least of all if
 /// warpgroups wait for the same stage: they then unpack together and multiply together.
-double shared_cycles(const BlockCycles& block, int blocks, bool lockstep) {
-  const double overlap_loss = lockstep ? 0.169 : 0.099;
+double shared_cycles(const BlockCycles& block, int blocks, const UnpackWgmmaConfig& c) {
+  const double overlap_loss = (c.warpgroups > 1 ? 0.169 : 0.099) * (hides_unpacking(c) ? 0.6 : 1);
   const double tensor = blocks * block.tensor;
   const double issue = blocks * block.issue;
   const double memory = blocks * block.memory;
@@ -166,8 +171,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double left = left_cycles(query, config);
   const double steps = as_double(slice_blocks(query, config));
   const auto wave_cycles = [&](int together) {
-    return steps * shared_cycles(block, together, config.warpgroups > 1) + begin_cycles + left +
-           store_cycles * together;
+    return steps * shared_cycles(block, together, config) + begin_cycles + left + store_cycles * together;
   };
   double cycles = full_waves * wave_cycles(config.min_blocks);
   if (rest > 0) cycles += wave_cycles(static_cast<int>(std::ceil(rest / multiprocessors)));
@@ -175,8 +179,8 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
     // What the next tile's operands take is hidden by the stores of the one before.
     BlockCycles without_copies = block;
     without_copies.memory = 0;
-    const double own = steps * shared_cycles(without_copies, config.min_blocks, config.warpgroups > 1) + left +
-                       store_cycles * config.min_blocks;
+    const double own =
+        steps * shared_cycles(without_copies, config.min_blocks, config) + left + store_cycles * config.min_blocks;
     cycles = begin_cycles + std::ceil(blocks / resident) * std::max(own, steps * block.memory * config.min_blocks);
   }
   const double packed_bytes = as_double(ceil_div(query.statistics.rows, packed_strip_rows())) * k_blocks *
