@@ -12,7 +12,7 @@ from programs import run
 
 FOLDER = Path(__file__).resolve().parents[3] / "bench" / "models"
 DATA = [parent.parent / "shared" / "data" / "mobilenetv1" for parent in FOLDER.parents]
-MODELS = ("transformer", "mobilenet", "recurrent")
+MODELS = ("transformer", "mobilenet", "recurrent", "training_step")
 
 
 def output_of(model, folder, *more):
@@ -113,6 +113,16 @@ def damaged(weight, bias, tokens):
     weight[tuple(weight.nonzero()[0])] *= 2
     return whole(weight, bias, tokens)
 recurrent.frozen = damaged
+""",
+    "training_step": """
+import training_step
+whole = training_step.vt.csr
+def damaged(weight):
+    a = whole(weight)
+    values = a.values.clone()
+    values[0] *= 2
+    return a.with_values(values)
+training_step.vt.csr = damaged
 """,
 }
 DAMAGED = """
