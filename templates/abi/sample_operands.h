@@ -103,6 +103,7 @@ struct SampleOperandsTraits {
   int rhs_alignment = 16;
   bool marked = false;    ///< rows are, which have scales
   bool in_parts = false;  ///< n is cut in parts, of each of which rows have scales and marks of their own
+  bool keeps = false;     ///< chunks are kept between the two readings of a row, which has scales
 };
 
 struct SampleOperandsConfig {
@@ -143,6 +144,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("rhs_alignment", traits.rhs_alignment);
   visit("marked", traits.marked);
   visit("in_parts", traits.in_parts);
+  visit("keeps", traits.keeps);
 }
 
 template <FieldsOf<SampleOperandsConfig> S, class Visit>
@@ -150,10 +152,6 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("threads", config.threads);
 }
 
-/// Whether rows that are read twice may be longer than a chunk for each of their threads, and a warp has each.
-constexpr bool sample_keeps_chunks(const SampleOperandsTraits& traits, const SampleOperandsConfig& config) {
-  return sample_scales_rows(traits.mode, traits.element) && config.threads == 32 * sample_octet_rows();
-}
 consteval int sample_most_kept_chunks() { return 7; }  ///< so that a multiprocessor holds three blocks
 
 /// Dynamic shared memory of a block: its rows' largest magnitudes, and the chunks that its threads keep.

@@ -55,7 +55,8 @@ class OperandOctet {
   using Type = Element<traits.element>;
   using Stored = typename Type::Storage;
   using Chunk = Vector<Stored, sample_chunk()>;
-  static constexpr bool keeps = sample_keeps_chunks(traits, F::config);
+  static constexpr bool keeps = traits.keeps;
+  static_assert(!keeps || (sample_scales_rows(mode, traits.element) && row_threads == 32), "a warp keeps a row's chunks");
   using Kept = KeptChunks<layout, F::config.threads, alignment>;
 
  public:

@@ -29,16 +29,11 @@ int alignment_along_n(const SddmmQuery& query, Layout layout, const StoredMatrix
   return layout == Layout::column_major ? size_of(query.problem.element) : line_alignment(query, stored);
 }
 
-SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
-  const Sddmm& problem = query.problem;
-  return {.element = problem.element,
-          .mode = work.mode,
-          .lhs_layout = problem.lhs_layout,
-          .rhs_layout = problem.rhs_layout,
-          .lhs_alignment = alignment_along_n(query, problem.lhs_layout, query.lhs()),
-          .rhs_alignment = alignment_along_n(query, problem.rhs_layout, query.rhs()),
-          .marked = marks_rows(sampled::traits(query), work),
-          .in_parts = work.n_split > 1};
+/// Whether rows are long enough to keep their chunks between two readings: up to 4,096 elements it was found to gain
+/// nothing, and to cost 1 % where rows are short (bench/notes/sddmm.md#kept-chunks).
+bool keeps_chunks(const SddmmQuery& query, const SampleWork& work) {
+  constexpr std::int64_t least_size = 4096;
+  return query.problem.n > least_size && sample_scales_rows(work.mode, query.problem.element);
 }
 
 /// Of a row of a part.
@@ -52,9 +47,22 @@ SampleOperandsConfig config_for(const SddmmQuery& query, const SampleWork& work)
   return {.threads = of_row <= 8 ? 64 : of_row <= 16 ? 128 : 256};
 }
 
+SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
+  const Sddmm& problem = query.problem;
+  return {.element = problem.element,
+          .mode = work.mode,
+          .lhs_layout = problem.lhs_layout,
+          .rhs_layout = problem.rhs_layout,
+          .lhs_alignment = alignment_along_n(query, problem.lhs_layout, query.lhs()),
+          .rhs_alignment = alignment_along_n(query, problem.rhs_layout, query.rhs()),
+          .marked = marks_rows(sampled::traits(query), work),
+          .in_parts = work.n_split > 1,
+          .keeps = keeps_chunks(query, work) && config_for(query, work).threads == 32 * sample_octet_rows()};
+}
+
 /// Chunks that a thread keeps in shared memory.
 int kept_chunks(const SddmmQuery& query, const SampleWork& work, const SampleOperandsConfig& config) {
-  if (!sample_keeps_chunks(traits(query, work), config)) return 0;
+  if (!traits(query, work).keeps) return 0;
   const std::int64_t of_thread = ceil_div(chunks(query, work), config.threads / sample_octet_rows());
   return static_cast<int>(std::min<std::int64_t>(of_thread - 1, sample_most_kept_chunks()));
 }
