@@ -122,22 +122,13 @@ class OperandOctet {
 
   __device__ Kept kept() const { return {dynamic_shared<SampleOperandsShared>().kept(), row_, first_chunk_}; }
 
-  /// The thread's chunk at a place after the first, which is chunk `chunk` of the row.
-  __device__ Chunk read([[maybe_unused]] unsigned place, unsigned chunk) const {
+  /// A chunk of the row that is this thread's, and not its first.
+  __device__ Chunk read(unsigned chunk) const {
     if constexpr (keeps) {
+      const unsigned place = chunk / row_threads - 1;
       if (place < kept_count_) return kept().read(place);
     }
     return load(chunk);
-  }
-
-  /// Calls use(chunk, elements) for the thread's chunks after the first.
-  template <int at_once, class Use>
-  __device__ void visit_rest(Use use) const {
-    const unsigned end = n_blocks_ * (sample_block() / sample_chunk());
-    unsigned place = 0;
-#pragma unroll at_once
-    for (unsigned chunk = first_chunk_ + row_threads; chunk < end; chunk += row_threads)
-      use(chunk, read(place++, chunk));
   }
 
   /// Of the row's finite elements, bits of a magnitude, which order as the numbers do. Every thread of the block comes
@@ -146,10 +137,12 @@ class OperandOctet {
     constexpr int chunks_at_once = row_major ? 2 : 1;
     unsigned largest = largest_of_chunk(first);
     if constexpr (keeps) Kept::wait();
-    visit_rest<chunks_at_once>([&](unsigned, const Chunk& values) {
-      const unsigned other = largest_of_chunk(values);
+#pragma unroll chunks_at_once
+    for (unsigned chunk = first_chunk_ + row_threads; chunk * static_cast<long long>(sample_chunk()) < n_;
+         chunk += row_threads) {
+      const unsigned other = largest_of_chunk(read(chunk));
       largest = other > largest ? other : largest;
-    });
+    }
     return over_row(
         largest, [](unsigned a, unsigned b) { return a > b ? a : b; },
         [](unsigned* shared, unsigned value) { atomicMax(shared, value); });
@@ -218,7 +211,8 @@ class OperandOctet {
     const unsigned chunks = n_blocks_ * (sample_block() / sample_chunk());
     Loss loss;
     if (first_chunk_ < chunks) store(first_chunk_, first, scale, loss);
-    visit_rest<1>([&](unsigned chunk, const Chunk& values) { store(chunk, values, scale, loss); });
+    for (unsigned chunk = first_chunk_ + row_threads; chunk < chunks; chunk += row_threads)
+      store(chunk, read(chunk), scale, loss);
     return loss;
   }
 

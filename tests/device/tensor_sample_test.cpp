@@ -128,7 +128,7 @@ TEST_CASE(
     "chunks, stages and parts, whichever way operands lie") {
   const sparse::Csr mask = uneven_mask(40, 70, seed);
   std::size_t turn = 0;
-  for (const std::int64_t n : {15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 262, 400, 2048, 4100})
+  for (const std::int64_t n : {15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 256, 257, 262, 400, 600, 2048, 4100})
     for (const char *split : {"1", "2", "4"})
       for (const char *stages : {"2", "4"}) {
         const Sddmm problem{.n = n,

@@ -29,13 +29,6 @@ int alignment_along_n(const SddmmQuery& query, Layout layout, const StoredMatrix
   return layout == Layout::column_major ? size_of(query.problem.element) : line_alignment(query, stored);
 }
 
-/// Whether rows are long enough to keep their chunks between two readings: up to 4,096 elements it was found to gain
-/// nothing, and to cost 1 % where rows are short (bench/notes/sddmm.md#kept-chunks).
-bool keeps_chunks(const SddmmQuery& query, const SampleWork& work) {
-  constexpr std::int64_t least_size = 4096;
-  return query.problem.n > least_size && sample_scales_rows(work.mode, query.problem.element);
-}
-
 /// Of a row of a part.
 std::int64_t chunks(const SddmmQuery& query, const SampleWork& work) {
   return sampled::part_blocks(query, work.n_split) * (sample_block() / sample_chunk());
@@ -45,6 +38,13 @@ std::int64_t chunks(const SddmmQuery& query, const SampleWork& work) {
 SampleOperandsConfig config_for(const SddmmQuery& query, const SampleWork& work) {
   const std::int64_t of_row = chunks(query, work);
   return {.threads = of_row <= 8 ? 64 : of_row <= 16 ? 128 : 256};
+}
+
+/// Whether a row is long enough to be kept between its two readings: shorter ones were slower then
+/// (bench/notes/sddmm.md#kept-chunks).
+bool keeps_chunks(const SddmmQuery& query, const SampleWork& work) {
+  const std::int64_t least_size = work.n_split > 1 ? 2048 : 512;
+  return sample_scales_rows(work.mode, query.problem.element) && chunks(query, work) * sample_chunk() > least_size;
 }
 
 SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
@@ -57,7 +57,7 @@ SampleOperandsTraits traits(const SddmmQuery& query, const SampleWork& work) {
           .rhs_alignment = alignment_along_n(query, problem.rhs_layout, query.rhs()),
           .marked = marks_rows(sampled::traits(query), work),
           .in_parts = work.n_split > 1,
-          .keeps = keeps_chunks(query, work) && config_for(query, work).threads == 32 * sample_octet_rows()};
+          .keeps = keeps_chunks(query, work)};
 }
 
 /// Chunks that a thread keeps in shared memory.
