@@ -66,6 +66,14 @@ struct MappedSampleBinding {
   }
 };
 
+/// Whether blocks of a tile each follow blocks that had a multiprocessor each: of these the first to end would be
+/// followed by two blocks, and others by none (bench/notes/sddmm.md#tiles-that-follow-lone-blocks).
+bool follows_lone_blocks(const SddmmQuery& query, const WgmmaSampleConfig& config, const PreparedRowPair& prepared) {
+  const auto multiprocessors = static_cast<std::int64_t>(machine_of(query).multiprocessors);
+  return config.waves == 0 && config.n_split == 1 &&
+         (prepared.lhs.octets + prepared.rhs.octets) * query.problem.batch <= multiprocessors;
+}
+
 Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config, const PreparedRowPair& prepared,
                        const TileLists& lists) {
   const TensorSampleTraits t = wgmma_sample::traits(query, config, config.n_split);
@@ -78,7 +86,11 @@ Launch multiply_launch(const SddmmQuery& query, const WgmmaSampleConfig& config,
       .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
   const WgmmaSampleBinding binding = {.sample = sampled::Binding::of(query, prepared, lists, config.n_split),
                                       .most_shares = wgmma_sample::most_shares(query, config)};
-  if (!config.tensor_copies) return Launch::of<SddmmArguments, WgmmaSampleArgs>(std::move(request), shape, binding);
+  if (!config.tensor_copies) {
+    Launch launch = Launch::of<SddmmArguments, WgmmaSampleArgs>(std::move(request), shape, binding);
+    if (!follows_lone_blocks(query, config, prepared)) return launch;
+    return launch.spread(query.device, lists.tile_count * query.problem.batch);
+  }
   const Sddmm& problem = query.problem;
   // Boxes of 64 n by all rows of a tile or, of a column-major operand, 64 rows by 64 n.
   const auto mapped = [&](const StoredMatrix& stored, Layout layout, int tile_rows) {

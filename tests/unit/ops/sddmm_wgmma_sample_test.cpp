@@ -168,3 +168,27 @@ TEST_CASE("wgmma_sample's blocks fill the device, and each goes through its shar
   config.waves = 0;
   CHECK(shape_of({.n = 64}, 6144).x == 6144);
 }
+
+TEST_CASE("tiles that follow one block of operands a multiprocessor have one each, and others what they need") {
+  const TopologyStatistics small{.rows = 512, .cols = 512, .nonzeros = 78643, .longest_row = 200, .mean_row = 153};
+  test::FakeDevice hopper;
+  hopper.be_a_gpu();
+  // Two of these fit a multiprocessor.
+  const WgmmaSampleConfig config{.warpgroups = 1, .tile_columns = 64, .takes_turns = false, .waves = 0};
+  const auto shared_bytes = [&](const TopologyStatistics& statistics, const WgmmaSampleConfig& c) {
+    const auto launches = family().launches(*query_of({.n = 256}, statistics, &hopper), ops::Config::of(c),
+                                            {.tile_lists = {.tile_count = 64}});
+    REQUIRE(launches.size() >= 2);
+    return launches[1].shared_bytes();
+  };
+  constexpr std::int64_t half = 233'472 / 2;
+  CHECK(shared_bytes(small, config) > half);
+  CHECK(shared_bytes(layer, config) < half);  // whose operands are of 320 blocks
+  WgmmaSampleConfig other = config;
+  other.waves = 1;
+  other.stages = 2;  // sums lie behind them
+  CHECK(shared_bytes(small, other) < half);
+  other = config;
+  other.n_split = 2;
+  CHECK(shared_bytes(small, other) < half);
+}
