@@ -129,7 +129,7 @@ def test_the_headline_agrees_with_what_the_benchmark_itself_wrote(committed):
         summary = json.loads((RESULTS / f"{cells[-1]}.json").read_text())["summary"][names[cells[1]]]["groups"]["all"]
         assert float(attributes["data-ratio"]) == pytest.approx(summary["geomean"], rel=1e-4), key
         compared += 1
-    assert compared > 10
+    assert compared > 8  # the others are of several files
 
 
 def test_tiles_and_conditions_stand_with_the_numbers(committed):
