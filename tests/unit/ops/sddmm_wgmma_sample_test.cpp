@@ -176,8 +176,9 @@ TEST_CASE("tiles that follow one block of operands a multiprocessor have one eac
   // Two of these fit a multiprocessor.
   const WgmmaSampleConfig config{.warpgroups = 1, .tile_columns = 64, .takes_turns = false, .waves = 0};
   const auto shared_bytes = [&](const TopologyStatistics& statistics, const WgmmaSampleConfig& c) {
-    const auto launches = family().launches(*query_of({.n = 256}, statistics, &hopper), ops::Config::of(c),
-                                            {.tile_lists = {.tile_count = 64}});
+    ops::TopologyPointers topology;
+    topology.tile_lists.tile_count = 64;
+    const auto launches = family().launches(*query_of({.n = 256}, statistics, &hopper), ops::Config::of(c), topology);
     REQUIRE(launches.size() >= 2);
     return launches[1].shared_bytes();
   };
