@@ -56,7 +56,8 @@ class OperandOctet {
   using Stored = typename Type::Storage;
   using Chunk = Vector<Stored, sample_chunk()>;
   static constexpr bool keeps = traits.keeps;
-  static_assert(!keeps || (sample_scales_rows(mode, traits.element) && row_threads == 32), "a warp keeps a row's chunks");
+  static_assert(!keeps || (sample_scales_rows(mode, traits.element) && row_threads == 32),
+                "a warp keeps a row's chunks");
   using Kept = KeptChunks<layout, F::config.threads, alignment>;
 
  public:
