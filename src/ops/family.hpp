@@ -13,6 +13,7 @@
 #include <vostok/plan.hpp>
 
 #include <abi/chunk_start.h>
+#include <abi/key_tiles.h>
 #include <abi/packed_runs.h>
 #include <abi/packed_strips.h>
 #include <abi/row_slots.h>
@@ -80,9 +81,12 @@ struct TopologyNeeds {
   bool packed_fours = false;   ///< as packed_strips, of grain four
   int run_gap_bits = 0;        ///< as packed_strips, packed runs with gaps of 4 or 8 bits; 0: none
   bool sparse_strips = false;  ///< as packed_strips, sparse strips
-  bool packing = false;  ///< also the part of that structure that only packing reads; it may have been released too
-  TileShape tiles = {};  ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined
-                         ///< (ops/topology/tile_lists.hpp) admits
+  bool packing = false;      ///< also the part of that structure that only packing reads; it may have been released too
+  TileShape tiles = {};      ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined
+                             ///< (ops/topology/tile_lists.hpp) admits
+  int key_tile_queries = 0;  ///< of blocks whose keys are in tiles; 0: none. Only of masks that key_tiles_declined
+                             ///< (ops/topology/key_tiles.hpp) admits
+  bool transposed_key_tiles = false;  ///< also those of the transposed mask, with its rows
 
   /// Whether this is the structure of a packed form, which survives the release of the CSR arrays.
   bool packed() const { return packed_strips || packed_fours || run_gap_bits > 0 || sparse_strips; }
@@ -92,6 +96,13 @@ struct TopologyNeeds {
 constexpr TopologyNeeds strip_needs(PackedGrain grain) {
   return {.packed_strips = grain == PackedGrain::pair, .packed_fours = grain == PackedGrain::four};
 }
+
+/// The transposed mask, where a kernel walks both.
+struct TransposedMask {
+  const void* row_offsets = nullptr;
+  const void* column_indices = nullptr;
+  KeyTiles key_tiles = {};
+};
 
 /// Device pointers that kernels read; null if not needed.
 struct TopologyPointers {
@@ -110,6 +121,8 @@ struct TopologyPointers {
   PackedRuns runs = {};                        ///< sizes of 0 if not needed
   SparseStructure sparse = {};                 ///< sizes of 0 if not needed
   TileLists tile_lists = {};                   ///< of the shape needed
+  KeyTiles key_tiles = {};                     ///< of blocks of the size needed
+  TransposedMask transposed = {};
 };
 
 class Family {

@@ -64,6 +64,7 @@ void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& ne
   if (needs.chunk_items > 0) derive_chunks(queue, needs.chunk_items, queued);
   if (needs.panel_rows > 0) derive_panels(queue, needs.panel_rows, queued);
   if (needs.tiles.rows > 0) derive_tiles(queue, needs.tiles, queued);
+  if (needs.key_tile_queries > 0) derive_key_tiles(queue, needs.key_tile_queries, queued);
 }
 
 void TopologyForms::derive_columns(const ops::Queue& queue, IndexType index, bool& queued) {
@@ -355,6 +356,7 @@ ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) c
                            .places = table.places.as<const std::uint16_t>(),
                            .tile_count = static_cast<unsigned>(table.count)};
   }
+  if (needs.key_tile_queries > 0) pointers.key_tiles = key_tables.at(needs.key_tile_queries).tiles();
   return pointers;
 }
 

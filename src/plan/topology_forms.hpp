@@ -69,6 +69,18 @@ struct TopologyForms {
   };
   std::map<std::pair<int, int>, TileTable> tile_tables;  ///< by rows and columns
 
+  struct KeyTable {
+    ops::QueuedMemory first_tiles;
+    ops::QueuedMemory order = {};
+    ops::QueuedMemory keys = {};
+    ops::QueuedMemory bits = {};
+    int block_count = 0;
+    int tile_count = 0;
+
+    KeyTiles tiles() const;
+  };
+  std::map<int, KeyTable> key_tables;  ///< by the blocks' queries
+
   // Some parts of packed forms are read only by packing; structures point to them until release_packing.
 
   struct PackedParts {
@@ -115,9 +127,9 @@ struct TopologyForms {
   const void* columns(IndexType index) const;
 
   /// Queues whatever of `needs` is missing. Sets `queued` as soon as something is queued, even if a later form fails.
-  /// Waits for packed forms, whose size is computed on the device. Errors: unsupported (a form with 32-bit numbers of
-  /// more than 2^31 - 1 nonzeros, 16-bit indices of more than 65536 columns, packed and sparse strips if a row names a
-  /// column twice, tiles, panels and packed runs of rows that are not sorted).
+  /// Waits for packed forms and tiles of keys, whose size is computed on the device. Errors: unsupported (a form with
+  /// 32-bit numbers of more than 2^31 - 1 nonzeros, 16-bit indices of more than 65536 columns, packed and sparse strips
+  /// and tiles of keys if a row names a column twice, tiles, panels and packed runs of rows that are not sorted).
   void derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued);
   ops::TopologyPointers pointers(const ops::TopologyNeeds& needs) const;
 
@@ -143,6 +155,7 @@ struct TopologyForms {
   void derive_chunks(const ops::Queue& queue, int items, bool& queued);
   void derive_panels(const ops::Queue& queue, int panel_rows, bool& queued);
   void derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued);
+  void derive_key_tiles(const ops::Queue& queue, int queries, bool& queued);
   void derive_packed_strips(const ops::Queue& queue, PackedGrain grain, bool& queued);
   void derive_runs(const ops::Queue& queue, int gap_bits, bool& queued);
   void derive_sparse_strips(const ops::Queue& queue, bool& queued);

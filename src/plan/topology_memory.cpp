@@ -15,6 +15,8 @@ void TopologyForms::visit_source(Self& self, Visit&& visit) {
   for (auto& [rows, starts] : self.panel_tables) visit(starts);
   for (auto& [shape, table] : self.tile_tables)
     for (auto* memory : {&table.tiles, &table.row_shifts, &table.places}) visit(*memory);
+  for (auto& [queries, table] : self.key_tables)
+    for (auto* memory : {&table.first_tiles, &table.order, &table.keys, &table.bits}) visit(*memory);
 }
 
 template <class Self, class Visit>
@@ -52,6 +54,7 @@ void TopologyForms::release_source(Session& session, const StreamSet& used) noex
   slot_tables.clear();
   strip_tables.clear();
   tile_tables.clear();
+  key_tables.clear();
   host_offsets = {};
 }
 

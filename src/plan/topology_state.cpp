@@ -281,8 +281,15 @@ ops::TopologyPointers TopologyState::pointers(const ops::TopologyNeeds& needs) {
   require_source();
   if (needs.transposed) require_transpose();
   forms.derive(queue(), needs, unsettled_);
+  ops::TopologyPointers pointers = forms.pointers(needs);
+  if (needs.transposed_key_tiles) {
+    require_transpose();
+    transposed_.derive(queue(), needs, unsettled_);
+    const ops::TopologyPointers other = transposed_.pointers(needs);
+    pointers.transposed = {other.row_offsets, other.column_indices, other.key_tiles};
+  }
   settle();
-  return forms.pointers(needs);
+  return pointers;
 }
 
 /// Waits for the last form built, which makes all of them ready for every stream.

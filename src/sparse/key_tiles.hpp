@@ -1,0 +1,24 @@
+// Tiles of the keys that blocks of queries name (abi/key_tiles.h) on the host: what devices' are compared with.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <abi/key_tiles.h>
+
+#include "sparse/csr.hpp"
+
+namespace vostok::sparse {
+
+/// KeyTiles in vectors.
+struct KeyTileForm {
+  std::vector<std::int32_t> first_tiles = {0};
+  std::vector<std::int32_t> order = {};
+  std::vector<std::int32_t> keys = {};
+  std::vector<std::uint32_t> bits = {};
+};
+
+/// Of sorted rows that name no key twice.
+KeyTileForm key_tiles(const Csr& mask, int block_queries);
+
+}  // namespace vostok::sparse
