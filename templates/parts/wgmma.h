@@ -47,6 +47,13 @@ __device__ inline void wait_multiplications() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
+/// Registers of multiplications that were waited for: what reads them is not moved before the wait. No instruction.
+template <int count>
+__device__ inline void settle_multiplications(float (&c)[count][4]) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3]));
+}
+
 /// For these columns: multiply<type, line>(c, a, descriptor, accumulates), and multiply_shared<type, line of a,
 /// line>(c, descriptor of a, descriptor, accumulates). c is overwritten where it does not accumulate.
 template <int columns>

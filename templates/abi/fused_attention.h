@@ -1,0 +1,81 @@
+// Attention at a mask in one kernel: what host and kernels share, of every instruction that multiplies.
+#pragma once
+
+#include "abi/enums.h"
+#include "abi/fields.h"
+#include "abi/key_tiles.h"
+#include "abi/rules.h"
+
+namespace vostok {
+
+/// What the problem fixes.
+struct FusedAttentionTraits {
+  Dtype element = Dtype::f16;
+  int key_size = 64;    ///< of a query and a key, rounded up to a multiple of 16
+  int value_size = 64;  ///< likewise
+  bool whole = true;    ///< neither was rounded up
+  bool statistics = false;
+  IndexType index = IndexType::i32;
+};
+
+struct FusedAttentionArgs {
+  const void* query;
+  const void* key;
+  const void* value;
+  void* output;
+  float* statistics;    ///< [heads, rows]: the logarithm of each row's sum of exponentials
+  float* partial_sums;  ///< [heads, slices, rows, value_size]; one slice: none
+  float* partial_rows;  ///< [heads, slices, rows, 2]: the origin of the sums, and the sum of exponentials
+  KeyTiles tiles;
+  const int* row_offsets;
+  const void* column_indices;
+  long long query_leading;  ///< elements between two queries, and so on
+  long long key_leading;
+  long long value_leading;
+  long long output_leading;
+  long long query_stride;  ///< elements between two heads
+  long long key_stride;
+  long long value_stride;
+  long long output_stride;
+  long long heads;
+  long long rows;
+  int key_size;  ///< as the problem has it
+  int value_size;
+  float scale;
+};
+
+template <FieldsOf<FusedAttentionTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("element", traits.element);
+  visit("key_size", traits.key_size);
+  visit("value_size", traits.value_size);
+  visit("whole", traits.whole);
+  visit("statistics", traits.statistics);
+  visit("index", traits.index);
+}
+
+/// Sizes that kernels take.
+consteval int most_head_size() { return 256; }
+constexpr int rounded_head_size(long long size) { return static_cast<int>((size + 15) / 16 * 16); }
+
+constexpr void attention_rules(RuleCheck& rule, const FusedAttentionTraits& t) {
+  rule("elements have 16 bits", [&] { return size_of(t.element) == 2; });
+  rule("sizes of keys and values are multiples of 16, up to 256", [&] {
+    return within(t.key_size, 16, most_head_size()) && within(t.value_size, 16, most_head_size()) &&
+           t.key_size % 16 == 0 && t.value_size % 16 == 0;
+  });
+}
+
+/// Of the launch that adds slices of keys.
+struct JoinSlicesConfig {
+  int warps = 8;  ///< a row each
+  int slices = 2;
+};
+
+template <FieldsOf<JoinSlicesConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("warps", config.warps);
+  visit("slices", config.slices);
+}
+
+}  // namespace vostok

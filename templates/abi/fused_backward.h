@@ -1,0 +1,109 @@
+// The gradients of attention at a mask, by kernels that make scores once more: what host and kernels share.
+//
+// Three kernels walk tiles (abi/key_tiles.h), each with blocks of its own lines and tiles of others:
+//   rows      own: queries and the output's gradient, others: keys and values. Two numbers for each query
+//   by_query  the same. The gradient by queries
+//   by_key    own: keys and values, others: queries and the output's gradient, by the transposed mask. The gradients by
+//             keys and by values
+#pragma once
+
+#include "abi/fused_mma.h"
+
+namespace vostok {
+
+enum class BackwardPart : int { rows, by_query, by_key };
+
+constexpr const char* name(BackwardPart value) {
+  switch (value) {
+    case BackwardPart::rows: return "rows";
+    case BackwardPart::by_query: return "by_query";
+    case BackwardPart::by_key: return "by_key";
+  }
+  return nullptr;
+}
+
+constexpr const char* type_name(BackwardPart) { return "BackwardPart"; }
+
+/// What the problem fixes.
+struct FusedBackwardTraits {
+  BackwardPart part = BackwardPart::rows;
+  Dtype element = Dtype::f16;
+  int key_size = 64;    ///< of a query and a key, rounded up to a multiple of 16
+  int value_size = 64;  ///< likewise
+  bool whole = true;    ///< neither was rounded up
+  IndexType index = IndexType::i32;
+};
+
+/// The tunables, of all three kernels.
+struct FusedBackwardConfig {
+  int warps = 4;       ///< of a block, of 16 own lines each
+  int step_keys = 32;  ///< lines of a tile whose scores a warp has at a time
+  int stages = 2;      ///< tiles in shared memory or on their way there
+  int min_blocks = 1;  ///< blocks per multiprocessor that registers must allow
+  int slices = 1;      ///< the only value: of parts that this family shares
+
+  friend constexpr bool operator==(const FusedBackwardConfig&, const FusedBackwardConfig&) = default;
+};
+
+/// Lines by what they are in products: `key_size` and `value_size` long.
+struct FusedBackwardArgs {
+  FusedAttentionArgs walk;  ///< query: own lines of key_size; key, value: others of key_size and value_size; tiles and
+                            ///< mask as they are walked; rows: own lines
+  const void* own_values;   ///< own lines of value_size
+  long long own_values_leading;
+  long long own_values_stride;
+  float* statistics;  ///< [heads, queries, 2]: the logarithm of the sum of exponentials in powers of two, and the sum
+                      ///< of probabilities times their gradients
+  long long queries;
+  void* key_gradient;  ///< by own lines of key_size, laid out as these
+  void* value_gradient;
+};
+
+template <FieldsOf<FusedBackwardTraits> S, class Visit>
+constexpr void fields(S& traits, Visit&& visit) {
+  visit("part", traits.part);
+  visit("element", traits.element);
+  visit("key_size", traits.key_size);
+  visit("value_size", traits.value_size);
+  visit("whole", traits.whole);
+  visit("index", traits.index);
+}
+
+template <FieldsOf<FusedBackwardConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("warps", config.warps);
+  visit("step_keys", config.step_keys);
+  visit("stages", config.stages);
+  visit("min_blocks", config.min_blocks);
+  visit("slices", config.slices);
+}
+
+constexpr int threads(const FusedBackwardConfig& config) { return 32 * config.warps; }
+constexpr int block_queries(const FusedBackwardConfig& config) { return strip_queries() * config.warps; }
+
+/// Of one tile: lines of both sizes, and two numbers for each.
+constexpr int backward_stage_bytes(const FusedBackwardTraits& traits) {
+  return tile_keys() * (line_bytes(traits.key_size) + line_bytes(traits.value_size) + 8);
+}
+
+/// Dynamic shared memory of a block.
+constexpr int shared_bytes(const FusedBackwardTraits& traits, const FusedBackwardConfig& config) {
+  return block_queries(config) * (line_bytes(traits.key_size) + line_bytes(traits.value_size)) +
+         config.stages * backward_stage_bytes(traits);
+}
+
+/// Registers of a lane that live through a step of the largest kernel, by_key.
+constexpr int lane_registers(const FusedBackwardTraits& traits, const FusedBackwardConfig& config) {
+  return (traits.key_size + traits.value_size) / 2 + config.step_keys + config.step_keys / 2;
+}
+
+constexpr void kernel_rules(RuleCheck& rule, const FusedBackwardTraits& t, const FusedBackwardConfig& c) {
+  attention_rules(rule, {.element = t.element, .key_size = t.key_size, .value_size = t.value_size});
+  rule("a block has 2, 4 or 8 warps", [&] { return is_power_of_two(c.warps, 2, 8); });
+  rule("step_keys is 16, 32 or 64", [&] { return is_power_of_two(c.step_keys, 16, tile_keys()); });
+  rule("stages is 2 to 4", [&] { return within(c.stages, 2, 4); });
+  rule("min_blocks is 1 to 8", [&] { return within(c.min_blocks, 1, 8); });
+  rule("slices is 1", [&] { return c.slices == 1; });
+}
+
+}  // namespace vostok

@@ -1,0 +1,89 @@
+// fused_wgmma, attention by wgmma (sm_90a): what host and kernel share.
+#pragma once
+
+#include "abi/fused_attention.h"
+#include "abi/warpgroup_registers.h"
+
+namespace vostok {
+
+/// The tunables.
+struct FusedWgmmaConfig {
+  int groups = 2;              ///< warpgroups that multiply, of 64 queries each; one more copies
+  int stages = 3;              ///< steps' keys and values in shared memory or on their way there
+  int step_tiles = 1;          ///< tiles of keys whose scores a warpgroup has at a time
+  int slices = 1;              ///< of each block's keys, joined by a second launch
+  int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
+  bool keeps_queries = false;  ///< queries stay in registers
+
+  friend constexpr bool operator==(const FusedWgmmaConfig&, const FusedWgmmaConfig&) = default;
+};
+
+template <FieldsOf<FusedWgmmaConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("groups", config.groups);
+  visit("stages", config.stages);
+  visit("step_tiles", config.step_tiles);
+  visit("slices", config.slices);
+  visit("min_blocks", config.min_blocks);
+  visit("keeps_queries", config.keeps_queries);
+}
+
+/// Queries of a warpgroup.
+consteval int group_queries() { return 64; }
+
+constexpr int threads(const FusedWgmmaConfig& config) { return 128 * (config.groups + 1); }
+constexpr int block_queries(const FusedWgmmaConfig& config) { return group_queries() * config.groups; }
+
+constexpr int step_keys(const FusedWgmmaConfig& config) { return tile_keys() * config.step_tiles; }
+
+/// Shared memory is cut into slabs of lines of 128 bytes: 64 elements of each query, key or value.
+constexpr int slab_bytes(int lines) { return lines * 128; }
+constexpr int key_slabs(const FusedAttentionTraits& traits) { return (traits.key_size + 63) / 64; }
+/// Values are multiplied 64, 128 or 256 at a time.
+constexpr int value_width(const FusedAttentionTraits& traits) {
+  return traits.value_size <= 64 ? 64 : traits.value_size <= 128 ? 128 : 256;
+}
+
+/// Of one step's keys and values.
+constexpr int wgmma_stage_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
+  return (key_slabs(traits) + value_width(traits) / 64) * slab_bytes(step_keys(config));
+}
+
+constexpr int query_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
+  return config.groups * key_slabs(traits) * slab_bytes(group_queries());
+}
+
+/// Dynamic shared memory of a block: queries, stages, and barriers of queries and stages.
+constexpr int shared_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
+  return query_bytes(traits, config) + config.stages * wgmma_stage_bytes(traits, config) + 1024;
+}
+
+constexpr int launch_registers(const FusedWgmmaConfig& config) {
+  return launched_registers(threads(config), config.min_blocks);
+}
+constexpr bool exchanges_registers(const FusedWgmmaConfig& config) {
+  return config.groups > 1 || config.min_blocks > 1;
+}
+constexpr int kept_registers(const FusedWgmmaConfig& config) { return config.step_tiles == 1 ? 40 : 56; }
+constexpr int gained_registers(const FusedWgmmaConfig& config) {
+  return exchanges_registers(config)
+             ? shared_out_registers(launch_registers(config), config.groups, kept_registers(config))
+             : launch_registers(config);
+}
+
+/// Registers of a multiplying thread for sums, scores, probabilities and queries.
+constexpr int lane_registers(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
+  const int queries = config.keeps_queries ? traits.key_size / 4 : 0;
+  return value_width(traits) / 2 + step_keys(config) / 2 + step_keys(config) / 4 + queries;
+}
+
+constexpr void kernel_rules(RuleCheck& rule, const FusedAttentionTraits& t, const FusedWgmmaConfig& c) {
+  attention_rules(rule, t);
+  rule("groups is 1 to 3", [&] { return within(c.groups, 1, 3); });
+  rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
+  rule("step_tiles is 1 or 2", [&] { return within(c.step_tiles, 1, 2); });
+  rule("slices is 1 to 64", [&] { return within(c.slices, 1, 64); });
+  rule("min_blocks is 1 to 3", [&] { return within(c.min_blocks, 1, 3); });
+}
+
+}  // namespace vostok

@@ -1,0 +1,170 @@
+// Attention at a mask in one kernel, by mma.sync: scores, online softmax and the product with values, tile by tile, so
+// that scores never reach memory (Dao: FlashAttention-2, arXiv 2307.08691).
+//
+// A block has 16 to 256 queries of one head, and walks the tiles of keys that any of them names (abi/key_tiles.h). Keys
+// and values are gathered into stages of shared memory while tiles before them are multiplied. A warp has one or two
+// strips of 16 queries; it masks their scores by a word of bits for each lane, and leaves tiles out that none of its
+// queries names.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/fused_mma.h"
+#include "attention/attention_output.h"
+#include "attention/attention_work.h"
+#include "attention/mma_products.h"
+#include "attention/online_softmax.h"
+#include "attention/tile_copies.h"
+#include "parts/dependent_launch.h"
+#include "parts/ring_place.h"
+#include "parts/shared.h"
+
+namespace vostok {
+
+/// Lines of queries, keys and values, padded.
+template <class F>
+struct PaddedPlaces {
+  static constexpr int key_line = line_bytes(F::traits.key_size), value_line = line_bytes(F::traits.value_size);
+
+  static __device__ unsigned query(int line, int chunk) { return line * key_line + 16 * chunk; }
+  static __device__ unsigned key(int line, int chunk) { return line * key_line + 16 * chunk; }
+  static __device__ unsigned value(int line, int chunk) {
+    return tile_keys() * key_line + line * value_line + 16 * chunk;
+  }
+};
+
+/// A block's shared memory: queries, then stages of keys and values.
+template <class F>
+struct FusedMmaShared {
+  alignas(16) unsigned char bytes[shared_bytes(F::traits, F::config)];
+};
+
+/// What a warp computes.
+template <class F>
+class FusedMmaWarp {
+  static constexpr auto traits = F::traits;
+  static constexpr auto config = F::config;
+  static constexpr int strips = config.warp_strips;
+  static constexpr int octets = config.step_keys / 8;
+  static constexpr int value_octets = traits.value_size / 8;
+  static constexpr int key_steps = traits.key_size / 16;
+  static constexpr int parts = tile_keys() / config.step_keys;
+  static constexpr int key_line = line_bytes(traits.key_size), value_line = line_bytes(traits.value_size);
+
+ public:
+  __device__ FusedMmaWarp(const FusedAttentionArgs& args, SharedAddress queries)
+      : queries_(queries + own_fragment(threadIdx.x / 32 * strips * strip_queries(), key_line)),
+        rate_(exponent_rate(args.scale)),
+        sign_(args.scale < 0.0F ? 0x80008000U : 0) {}
+
+  /// Once the queries are in shared memory.
+  __device__ void take_queries() {
+    if constexpr (config.keeps_queries) {
+#pragma unroll
+      for (int k = 0; k < key_steps; ++k) load_strips(kept_[k], queries_, key_line, k, sign_);
+    }
+  }
+
+  /// The warp's part of a tile: `bits` of each strip.
+  __device__ void add(SharedAddress stage, const unsigned (&bits)[strips]) {
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      unsigned of_part[strips];
+      if (part_bits<octets>(of_part, bits, part)) add_part(stage, part * config.step_keys, of_part);
+    }
+  }
+
+  __device__ void finish() {
+#pragma unroll
+    for (OnlineSoftmax& softmax : softmax_) softmax.finish();
+  }
+
+  __device__ float (&sums(int strip))[value_octets][4] { return sums_[strip]; }
+  __device__ const OnlineSoftmax& softmax(int strip) const { return softmax_[strip]; }
+
+ private:
+  __device__ void add_part(SharedAddress stage, int first_key, const unsigned (&bits)[strips]) {
+    float scores[strips][octets][4] = {};
+    multiply_lines<traits.element, traits.key_size>(scores, stage + column_fragment(first_key, key_line), key_line,
+                                                    [&](unsigned(&fragments)[strips][4], int k) {
+                                                      if constexpr (config.keeps_queries) copy(fragments, kept_[k]);
+                                                      else load_strips(fragments, queries_, key_line, k, sign_);
+                                                    });
+    unsigned probabilities[strips][octets / 2][4];
+#pragma unroll
+    for (int q = 0; q < strips; ++q) {
+      mask_scores<octets>(scores[q], bits[q]);
+      float factors[2];
+      softmax_[q].add(scores[q], rate_, factors);
+      scale_sums(sums_[q], factors);
+      pack_weights<traits.element>(probabilities[q], scores[q]);
+    }
+    multiply_weights<traits.element>(
+        sums_, probabilities, stage + (tile_keys() * key_line + row_fragment(first_key, value_line)), value_line);
+  }
+
+  static __device__ void copy(unsigned (&to)[strips][4], const unsigned (&from)[strips][4]) {
+#pragma unroll
+    for (int i = 0; i < 4 * strips; ++i) to[i / 4][i % 4] = from[i / 4][i % 4];
+  }
+
+  const SharedAddress queries_;  ///< the lane's line of the warp's first strip
+  const float rate_;
+  const unsigned sign_;  ///< of the scale, for two queries' elements
+  unsigned kept_[config.keeps_queries ? key_steps : 1][strips][4];
+  float sums_[strips][value_octets][4] = {};
+  OnlineSoftmax softmax_[strips];
+};
+
+template <class F>
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    fused_mma(const __grid_constant__ FusedAttentionArgs args) {
+  constexpr auto traits = F::traits;
+  constexpr auto config = F::config;
+  static_assert(keeps_rules<F>());
+  const auto work = AttentionWork<F>::of_block(args);
+  if (work.head >= args.heads) return;
+  const SharedAddress queries = shared_address(dynamic_shared<FusedMmaShared<F>>().bytes);
+  const SharedAddress stages = queries + block_queries(config) * line_bytes(traits.key_size);
+  constexpr int strips = config.warp_strips;
+  const unsigned first_strip = threadIdx.x / 32 * strips;
+  TileCopies<F, PaddedPlaces<F>, threads(config)> copies(args, work.head, work.first_tile, work.end_tile, threadIdx.x);
+  unsigned bits[strips] = {};
+  if (work.first_tile < work.end_tile) load_bits<F>(bits, args, work.first_tile, first_strip);
+  follow_previous_launch();
+
+  // Where no query of the mask names a key there may be no queries either.
+  if (copies.has_next())
+    copy_queries<F, PaddedPlaces<F>, threads(config)>(args, work.head, work.first_row, queries, threadIdx.x);
+  const auto copy_into = [&](unsigned stage) {
+    if (copies.has_next()) copies.copy(stages + stage * attention_stage_bytes(traits));
+    commit_async();
+  };
+#pragma unroll
+  for (int s = 0; s < config.stages - 1; ++s) copy_into(s);
+  FusedMmaWarp<F> warp(args, queries);
+  RingPlace<config.stages> place;
+#pragma unroll 1
+  for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
+    wait_async<config.stages - 2>();
+    __syncthreads();
+    copy_into((place.stage + config.stages - 1) % config.stages);
+    if (tile == work.first_tile) warp.take_queries();
+    unsigned next_bits[strips] = {};
+    if (tile + 1 < work.end_tile) load_bits<F>(next_bits, args, tile + 1, first_strip);
+    warp.add(stages + place.stage * attention_stage_bytes(traits), bits);
+#pragma unroll
+    for (int q = 0; q < strips; ++q) bits[q] = next_bits[q];
+    place.advance();
+  }
+  wait_async<0>();
+  warp.finish();
+
+#pragma unroll
+  for (int q = 0; q < strips; ++q) {
+    const StripOutput<F> output(args, work.head, work.first_row + (first_strip + q) * strip_queries());
+    if constexpr (config.slices > 1) output.store_partial(warp.sums(q), warp.softmax(q), work.slice, config.slices);
+    else output.store(warp.sums(q), warp.softmax(q));
+  }
+}
+
+}  // namespace vostok

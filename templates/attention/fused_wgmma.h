@@ -1,0 +1,260 @@
+// Attention at a mask in one kernel, by wgmma: as fused_mma, with warpgroups of 64 queries, and one more that gathers
+// keys and values into a ring of stages (Shah et al.: FlashAttention-3, arXiv 2407.08608). PTX only.
+//
+// A warpgroup queues the scores of the next tile before the product of this one with values, so that tensor cores are
+// busy while it makes exponentials.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/fused_wgmma.h"
+#include "attention/attention_output.h"
+#include "attention/attention_work.h"
+#include "attention/online_softmax.h"
+#include "attention/tile_copies.h"
+#include "parts/dependent_launch.h"
+#include "parts/ldmatrix.h"
+#include "parts/mbarrier.h"
+#include "parts/register_pool.h"
+#include "parts/ring_place.h"
+#include "parts/shared.h"
+#include "parts/warp.h"
+#include "parts/wgmma.h"
+
+namespace vostok {
+
+template <class F>
+struct FusedWgmmaShared {
+  alignas(1024) unsigned char queries[query_bytes(F::traits, F::config)];
+  unsigned char stages[F::config.stages][wgmma_stage_bytes(F::traits, F::config)];
+  unsigned long long full[F::config.stages];
+  unsigned long long empty[F::config.stages];
+  unsigned long long queries_full;
+};
+
+/// Lines in slabs, whose chunks are exchanged as wgmma's descriptors want it (parts/wgmma.h).
+template <class F>
+struct SlabPlaces {
+  static __device__ unsigned in_slab(int line, int chunk) { return line * 128 + 16 * (chunk % 8 ^ line % 8); }
+  static constexpr int slab = slab_bytes(step_keys(F::config));
+  static __device__ unsigned query(int line, int chunk) {
+    return (line / group_queries() * key_slabs(F::traits) + chunk / 8) * slab_bytes(group_queries()) +
+           in_slab(line % group_queries(), chunk);
+  }
+  static __device__ unsigned key(int line, int chunk) { return chunk / 8 * slab + in_slab(line, chunk); }
+  static __device__ unsigned value(int line, int chunk) {
+    return (key_slabs(F::traits) + chunk / 8) * slab + in_slab(line, chunk);
+  }
+};
+
+/// What a warpgroup computes.
+template <class F>
+class AttentionGroup {
+  static constexpr auto traits = F::traits;
+  static constexpr bool keeps = F::config.keeps_queries;
+  static constexpr int keys_of_step = step_keys(F::config);
+  static constexpr int octets = keys_of_step / 8, key_steps = traits.key_size / 16;
+  static constexpr int width = value_width(traits);
+  using Products = WarpgroupMma<keys_of_step>;
+
+ public:
+  /// `queries`: shared address of the block's; the group's number among its warpgroups.
+  __device__ AttentionGroup(const FusedAttentionArgs& args, unsigned queries, unsigned group)
+      : queries_(queries), group_(group), rate_(exponent_rate(args.scale)), negative_(args.scale < 0.0F) {}
+
+  /// Once the queries are in shared memory.
+  __device__ void take_queries() {
+    if constexpr (keeps) {
+      const unsigned lane = threadIdx.x % 32;
+      const int line = static_cast<int>(group_ * group_queries() + threadIdx.x / 32 % 4 * strip_queries() +
+                                        lane / 8 % 2 * 8 + lane % 8);
+#pragma unroll
+      for (int k = 0; k < key_steps; ++k)
+        load_matrices<false>(kept_[k], SharedAddress{queries_ + SlabPlaces<F>::query(line, 2 * k + lane / 16)});
+    } else {
+      publish_to_async_proxy();
+    }
+  }
+
+  /// Queues the scores of a stage.
+  __device__ void begin_scores(unsigned stage) {
+    const unsigned long long keys = dense_descriptor(stage, 0);
+    const unsigned long long queries =
+        dense_descriptor(queries_ + group_ * key_slabs(traits) * slab_bytes(group_queries()), 0);
+    begin_multiplications();
+#pragma unroll
+    for (int k = 0; k < key_steps; ++k) {
+      const unsigned long long b = moved_descriptor(keys, k / 4 * SlabPlaces<F>::slab + k % 4 * 32);
+      if constexpr (keeps) Products::template multiply<traits.element, DenseLine::k>(flat(scores_), kept_[k], b, k > 0);
+      else
+        Products::template multiply_shared<traits.element, DenseLine::k, DenseLine::k>(
+            flat(scores_), moved_descriptor(queries, k / 4 * slab_bytes(group_queries()) + k % 4 * 32), b, k > 0);
+    }
+    commit_multiplications();
+  }
+
+  /// Queues the product of probabilities with a stage's values.
+  __device__ void begin_values(unsigned stage) {
+    constexpr int slab = SlabPlaces<F>::slab;
+    const unsigned long long values = dense_descriptor(stage + key_slabs(traits) * slab, slab);
+    begin_multiplications();
+#pragma unroll
+    for (int j = 0; j < octets / 2; ++j)
+      WarpgroupMma<width>::template multiply<traits.element, DenseLine::columns>(
+          flat(sums_), probabilities_[j], moved_descriptor(values, j * 2048), true);
+    commit_multiplications();
+  }
+
+  /// Makes exponentials of the scores, once they are there. They become probabilities by `take`.
+  __device__ void exponentiate(const unsigned (&bits)[F::config.step_tiles]) {
+    settle_multiplications(scores_);
+    if (negative_) {
+#pragma unroll
+      for (int i = 0; i < 4 * octets; ++i) scores_[i / 4][i % 4] = -scores_[i / 4][i % 4];
+    }
+    mask_scores<8>(scores_, bits[0]);
+    if constexpr (F::config.step_tiles == 2) mask_scores<8, 8>(scores_, bits[1]);
+    softmax_.add(scores_, rate_, factors_);
+  }
+
+  /// Once products of what was there before are done.
+  __device__ void take() {
+    settle_multiplications(sums_);
+    scale_sums(sums_, factors_);
+    pack_weights<traits.element>(probabilities_, scores_);
+  }
+
+  __device__ void finish() {
+    settle_multiplications(sums_);
+    softmax_.finish();
+  }
+  __device__ float (&sums())[width / 8][4] { return sums_; }
+  __device__ const OnlineSoftmax& softmax() const { return softmax_; }
+
+ private:
+  /// As an instruction's list of registers.
+  template <int count>
+  static __device__ float (&flat(float (&fragments)[count][4]))[4 * count] {
+    return *reinterpret_cast<float(*)[4 * count]>(&fragments);
+  }
+
+  const unsigned queries_;
+  const unsigned group_;
+  const float rate_;
+  const bool negative_;
+  unsigned kept_[keeps ? key_steps : 1][4];
+  float scores_[octets][4];
+  float factors_[2];
+  unsigned probabilities_[octets / 2][4];
+  float sums_[width / 8][4] = {};
+  OnlineSoftmax softmax_;
+};
+
+/// A block's stages by their shared addresses.
+template <class F>
+struct AttentionStages {
+  unsigned shared;
+
+  __device__ unsigned stage(unsigned i) const {
+    return shared + query_bytes(F::traits, F::config) + i * wgmma_stage_bytes(F::traits, F::config);
+  }
+  __device__ unsigned full(unsigned i) const { return stage(F::config.stages) + i * barrier_bytes(); }
+  __device__ unsigned empty(unsigned i) const { return full(F::config.stages) + i * barrier_bytes(); }
+  __device__ unsigned queries_full() const { return empty(F::config.stages); }
+};
+
+template <class F>
+__device__ inline void copy_tiles(const FusedAttentionArgs& args, const AttentionWork<F>& work,
+                                  const AttentionStages<F>& stages, unsigned thread) {
+  TileCopies<F, SlabPlaces<F>, 128, F::config.step_tiles> copies(args, work.head, work.first_tile, work.end_tile,
+                                                                 thread);
+  if (!copies.has_next()) return;  // then there may be no queries either
+  copy_queries<F, SlabPlaces<F>, 128>(args, work.head, work.first_row, {stages.shared}, thread);
+  arrive_after_copies(stages.queries_full());
+  RingPlace<F::config.stages> place;
+#pragma unroll 1
+  while (copies.has_next()) {
+    wait_barrier(stages.empty(place.stage), place.parity ^ 1);
+    copies.copy({stages.stage(place.stage)});
+    arrive_after_copies(stages.full(place.stage));
+    place.advance();
+  }
+}
+
+/// The tiles of a warpgroup, whose sums and statistics are complete on return.
+template <class F>
+__device__ inline void attend(const FusedAttentionArgs& args, const AttentionWork<F>& work,
+                              const AttentionStages<F>& stages, unsigned strip, AttentionGroup<F>& group) {
+  if (work.first_tile == work.end_tile) return;
+  constexpr int step = F::config.step_tiles;
+  unsigned bits[step], next_bits[step];
+  load_tile_bits<F>(bits, args, work.first_tile, work.end_tile, strip);
+  RingPlace<F::config.stages> place;
+  const auto wait_full = [&] {
+    wait_barrier(stages.full(place.stage), place.parity);
+    publish_to_async_proxy();
+  };
+  wait_barrier(stages.queries_full(), 0);
+  group.take_queries();
+  wait_full();
+  group.begin_scores(stages.stage(place.stage));
+  load_tile_bits<F>(next_bits, args, work.first_tile + step, work.end_tile, strip);
+  wait_multiplications();
+  group.exponentiate(bits);
+  group.take();
+#pragma unroll 1
+  for (int tile = work.first_tile + step; tile < work.end_tile; tile += step) {
+    const unsigned before = place.stage;
+    place.advance();
+    wait_full();
+    group.begin_scores(stages.stage(place.stage));
+    group.begin_values(stages.stage(before));
+#pragma unroll
+    for (int t = 0; t < step; ++t) bits[t] = next_bits[t];
+    load_tile_bits<F>(next_bits, args, tile + step, work.end_tile, strip);
+    wait_multiplications<1>();
+    group.exponentiate(bits);
+    wait_multiplications();
+    if (threadIdx.x % 32 == 0) arrive(stages.empty(before));
+    group.take();
+  }
+  group.begin_values(stages.stage(place.stage));
+  wait_multiplications();
+  group.finish();
+}
+
+template <class F>
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    fused_wgmma(const __grid_constant__ FusedAttentionArgs args) {
+  constexpr auto config = F::config;
+  static_assert(keeps_rules<F>());
+  static_assert(sizeof(FusedWgmmaShared<F>) <= shared_bytes(F::traits, config), "the host gives less shared memory");
+  const auto work = AttentionWork<F>::of_block(args);
+  if (work.head >= args.heads) return;
+  const AttentionStages<F> stages = {shared_address(&dynamic_shared<FusedWgmmaShared<F>>()).at};
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (unsigned i = 0; i < config.stages; ++i) {
+      initialise_barrier(stages.full(i), 128);
+      initialise_barrier(stages.empty(i), 4 * config.groups);
+    }
+    initialise_barrier(stages.queries_full(), 128);
+    publish_barriers();
+  }
+  __syncthreads();
+  follow_previous_launch();
+
+  const unsigned warp = warp_of_block();
+  if (warp >= 4 * config.groups) {
+    if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
+    copy_tiles<F>(args, work, stages, threadIdx.x - 128 * config.groups);
+  } else {
+    if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
+    AttentionGroup<F> group(args, stages.shared, warp / 4);
+    attend<F>(args, work, stages, warp, group);
+    const StripOutput<F> output(args, work.head, work.first_row + warp * strip_queries());
+    if constexpr (config.slices > 1) output.store_partial(group.sums(), group.softmax(), work.slice, config.slices);
+    else output.store(group.sums(), group.softmax());
+  }
+}
+
+}  // namespace vostok

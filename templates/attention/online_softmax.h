@@ -1,0 +1,78 @@
+// Softmax of a strip of 16 queries whose scores come a few keys at a time: sums so far are relative to the largest
+// score so far, and are scaled where a larger one comes (Milakov, Gimelshein: Online normalizer calculation for
+// softmax, arXiv 1805.02867).
+//
+// The origin is kept as what exponents are taken relative to, in powers of two and rounded once: what is rounded is the
+// same for all scores of a row.
+#pragma once
+
+#include "parts/exponential.h"
+#include "parts/warp.h"
+
+namespace vostok {
+
+consteval float attention_infinity() { return __builtin_bit_cast(float, 0x7f800000U); }
+
+/// The factor of scores in powers of two, of its magnitude: the sign is put into the queries. One that is not finite
+/// makes all NaN, so that rows are made again.
+__device__ inline float exponent_rate(float scale) {
+  constexpr float log2_e = 1.44269504088896340736F;
+  constexpr float largest = 0x1.fffffep127F;
+  const float magnitude = fabsf(scale);
+  return magnitude <= largest ? fminf(fmaxf(magnitude * log2_e, 0x1p-149F), largest) : scale - scale;
+}
+
+/// Of the rows group and group + 8 of a lane (parts/mma.h).
+class OnlineSoftmax {
+ public:
+  /// Makes exponentials of scores, and returns by what each row's sums so far are to be multiplied in `factors`. Keys
+  /// that a query does not name have a score of -infinity.
+  template <int octets>
+  __device__ void add(float (&scores)[octets][4], float rate, float (&factors)[2]) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float largest = -attention_infinity();
+#pragma unroll
+      for (int o = 0; o < octets; ++o) largest = fmaxf(largest, fmaxf(scores[o][2 * half], scores[o][2 * half + 1]));
+      largest = fmaxf(largest, shuffle_xor(largest, 1));
+      largest = fmaxf(largest, shuffle_xor(largest, 2));
+      const float origin = fmaxf(origin_[half], largest * rate);
+      const float from = origin == -attention_infinity() ? 0.0F : origin;
+      factors[half] = fast_exp2(origin_[half] - from);
+      origin_[half] = origin;
+      float sum = 0.0F;
+#pragma unroll
+      for (int o = 0; o < octets; ++o)
+#pragma unroll
+        for (int i = 2 * half; i < 2 * half + 2; ++i) {
+          scores[o][i] = fast_exp2(fmaf(scores[o][i], rate, -from));
+          sum += scores[o][i];
+        }
+      total_[half] = fmaf(total_[half], factors[half], sum);
+    }
+  }
+
+  /// Adds up what the four lanes of a row have.
+  __device__ void finish() {
+#pragma unroll
+    for (float& total : total_) total = warp_sum<1, 2>(total);
+  }
+
+  __device__ float origin(int half) const { return origin_[half]; }
+  __device__ float total(int half) const { return total_[half]; }
+
+ private:
+  float origin_[2] = {-attention_infinity(), -attention_infinity()};
+  float total_[2] = {0.0F, 0.0F};
+};
+
+/// What sums are multiplied by at the end. A row that names no key, or only scores of -infinity, becomes zeros.
+__device__ inline float softmax_divisor(float total) { return total == 0.0F ? 0.0F : 1.0F / total; }
+
+/// The logarithm of a row's sum of exponentials.
+__device__ inline float softmax_logarithm(float origin, float total) {
+  constexpr float ln_2 = 0.69314718055994530942F;
+  return total == 0.0F ? -attention_infinity() : fmaf(origin, ln_2, logf(total));
+}
+
+}  // namespace vostok

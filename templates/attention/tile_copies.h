@@ -1,0 +1,130 @@
+// Queries, keys and values on their way to shared memory: each line is gathered from where it lies, 16 bytes a copy,
+// eight threads a line. Threads look up the lines of the next tile while copies of this one are on their way.
+//
+// Where a chunk of eight elements lies in shared memory the instruction tells that multiplies: `Places` has
+// query(chunk's line, chunk), key(...) and value(...), bytes from the beginning of the queries or of a stage.
+#pragma once
+
+#include "abi/fused_attention.h"
+#include "parts/async_copy.h"
+#include "parts/loads.h"
+
+namespace vostok {
+
+/// One line [size] of an operand. Behind the operand's own size, and where the line is not `there`, are zeros.
+/// place(chunk) is where a chunk goes.
+template <class F, int size, class Place>
+__device__ inline void copy_line(const void* operand, long long first, int own_size, bool there, Place place) {
+  constexpr int chunks = size / 8;
+  const int own = static_cast<int>(threadIdx.x % 8);
+  const auto* const from = static_cast<const unsigned short*>(operand) + first;
+#pragma unroll
+  for (int c = 0; c < chunks; c += 8) {
+    const int chunk = c + own;
+    if (chunks % 8 != 0 && chunk >= chunks) continue;
+    if constexpr (F::traits.whole) {
+      copy_async_if(there, place(chunk), from + 8 * chunk);
+    } else {
+      const int bytes = there ? min(max(2 * (own_size - 8 * chunk), 0), 16) : 0;
+      copy_async<16>(place(chunk), bytes > 0 ? from + 8 * chunk : from, bytes);
+    }
+  }
+}
+
+/// An operand [heads, rows, size], by elements between them.
+struct LinesOfHeads {
+  const void* operand;
+  long long leading;
+  long long stride;
+};
+
+/// A block's own lines of an operand, by `threads` of its threads. place(line, chunk) is where a chunk goes.
+template <class F, int size, int threads, class Place>
+__device__ inline void copy_own_lines(const LinesOfHeads& lines, int own_size, long long head, long long first_row,
+                                      long long rows, unsigned thread, Place place) {
+#pragma unroll 1
+  for (int line = static_cast<int>(thread / 8); line < block_queries(F::config); line += threads / 8) {
+    const bool there = first_row + line < rows;
+    const long long row = there ? first_row + line : 0;
+    copy_line<F, size>(lines.operand, head * lines.stride + row * lines.leading, own_size, there,
+                       [&](int chunk) { return place(line, chunk); });
+  }
+}
+
+/// The queries of a block.
+template <class F, class Places, int threads>
+__device__ inline void copy_queries(const FusedAttentionArgs& args, long long head, long long first_row,
+                                    SharedAddress to, unsigned thread) {
+  copy_own_lines<F, F::traits.key_size, threads>({args.query, args.query_leading, args.query_stride}, args.key_size,
+                                                 head, first_row, args.rows, thread,
+                                                 [&](int line, int chunk) { return to + Places::query(line, chunk); });
+}
+
+/// Tiles of keys and values, `tiles` at a time, by `threads` threads. Tiles behind the last one are of zeros.
+template <class F, class Places, int threads, int tiles = 1>
+class TileCopies {
+  static constexpr auto traits = F::traits;
+  static constexpr int at_a_time = threads / 8;
+  static constexpr int lines = tiles * tile_keys() / at_a_time;
+  static_assert(tiles <= 2 && tile_keys() % at_a_time == 0,
+                "the lines of a tile are a multiple of those copied at a time");
+
+ public:
+  __device__ TileCopies(const FusedAttentionArgs& args, long long head, int first_tile, int end_tile, unsigned thread)
+      : args_(args),
+        key_(head * args.key_stride),
+        value_(head * args.value_stride),
+        tile_(first_tile),
+        end_(end_tile),
+        line_(static_cast<int>(thread / 8)) {
+    look_up();
+  }
+
+  __device__ bool has_next() const { return tile_ < end_; }
+
+  /// Queues the next tiles' copies. visit(line, number of the line copied, whether it is there) for each of a thread's
+  /// lines.
+  template <class Visit>
+  __device__ void copy(SharedAddress stage, Visit visit) {
+#pragma unroll
+    for (int i = 0; i < lines; ++i) {
+      const int line = i * at_a_time + line_;
+      const bool there = keys_[i] >= 0;
+      const long long key = there ? keys_[i] : 0;
+      copy_line<F, traits.key_size>(args_.key, key_ + key * args_.key_leading, args_.key_size, there,
+                                    [&](int chunk) { return stage + Places::key(line, chunk); });
+      copy_line<F, traits.value_size>(args_.value, value_ + key * args_.value_leading, args_.value_size, there,
+                                      [&](int chunk) { return stage + Places::value(line, chunk); });
+      visit(line, key, there);
+    }
+    tile_ += tiles;
+    look_up();
+  }
+  __device__ void copy(SharedAddress stage) {
+    copy(stage, [](int, long long, bool) {});
+  }
+
+ private:
+  __device__ void look_up() {
+    if (!has_next()) return;
+    const auto* const keys =
+        reinterpret_cast<const unsigned*>(args_.tiles.keys) + static_cast<long long>(tile_) * tile_keys() + line_;
+#pragma unroll
+    for (int i = 0; i < lines; ++i) {
+      const bool there = tiles == 1 || i * at_a_time < tile_keys() || tile_ + 1 < end_;
+      keys_[i] = there ? static_cast<int>(load_global(keys + i * at_a_time)) : -1;
+    }
+    // Else whoever only copies would wait for L2 once a tile: a line of 128 bytes for each half of the threads.
+    if (tile_ + 2 * tiles <= end_) expect_global(keys + (tiles * tile_keys() - line_ + threadIdx.x % (2 * tiles) * 32));
+  }
+
+  const FusedAttentionArgs& args_;
+  const long long key_;
+  const long long value_;
+  int tile_;
+  const int end_;
+  const int line_;
+  int keys_[lines] = {};
+};
+
+}  // namespace vostok
