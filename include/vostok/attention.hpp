@@ -1,5 +1,9 @@
 // Attention whose score matrix is sparse: softmax(scale * Q K^T, at the mask) V, for a batch of heads that share the
 // mask.
+//
+// In 16 bits one kernel may compute it, whose scores never reach memory, and three its gradients; else, and where that
+// is expected or measured to take less, it is composed of a sampled product, a softmax and a product.
+// PlanOptions::family takes the name of such a kernel's family, or "composed".
 #pragma once
 
 #include <cstdint>
@@ -41,8 +45,8 @@ struct SparseAttention {
   bool deterministic = true;
   NonFinite nonfinite = NonFinite::sparse;
   Saved saved = Saved::none;  ///< what the forward pass leaves for the backward pass
-  /// Heads computed at a time, a divisor of batch; the workspace holds their scores and probabilities. 0: as many heads
-  /// as have at most 128 MiB of probabilities, at least one.
+  /// Heads that a composition computes at a time, a divisor of batch; the workspace holds their scores and
+  /// probabilities. 0: as many heads as have at most 128 MiB of probabilities, at least one.
   std::int64_t heads_at_once = 0;
 
   friend bool operator==(const SparseAttention&, const SparseAttention&) = default;

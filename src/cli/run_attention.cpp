@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/problem_options.hpp"
 #include "cli/run_options.hpp"
-#include "plan/attention_fields.hpp"
+#include "ops/attention/problem.hpp"
 #include "tune/attention_case.hpp"
 
 namespace vostok::cli {

@@ -22,6 +22,7 @@ std::shared_ptr<XQuery> resolved_query(std::string_view operation, Problem resol
   query->statistics = statistics;
   query->n = n;
   if constexpr (requires { resolved.index; }) query->index = resolved.index;
+  if constexpr (requires { resolved.attention.index; }) query->index = resolved.attention.index;
   query->device = device;
   query->problem = std::move(resolved);
   return query;

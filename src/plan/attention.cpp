@@ -1,7 +1,5 @@
-// Attention's forward pass: scores, softmax, product.
-#include "plan/attention_steps.hpp"
-#include "plan/composed.hpp"
-#include "plan/operation.hpp"
+// Attention's forward pass: one kernel, or scores, softmax and product, whichever is expected to take less.
+#include "plan/attention_ways.hpp"
 
 namespace vostok {
 
@@ -22,6 +20,10 @@ struct Operation<SparseAttention> {
 namespace {
 
 struct AttentionState final : AttentionParts<SparseAttention> {
+  using Fused = FusedAttention;
+  static constexpr std::string_view operation = "attention";
+
+  Plan<Fused> fused;  ///< in place of the three below, or empty
   SddmmPlan scores;
   SoftmaxPlan probabilities;
   SpmmPlan product;
@@ -29,7 +31,13 @@ struct AttentionState final : AttentionParts<SparseAttention> {
   std::int64_t probabilities_at = 0;  ///< in the workspace, where they are not saved
   std::int64_t step_at = 0;           ///< the steps' own workspace
 
-  std::vector<const AnyPlan*> steps() const override { return {&scores, &probabilities, &product}; }
+  std::vector<const AnyPlan*> steps() const override {
+    if (fused) return {&fused};
+    return {&scores, &probabilities, &product};
+  }
+  Explanation explain(Detail detail) const override {
+    return fused ? fused.explain(detail) : AttentionParts<SparseAttention>::explain(detail);
+  }
   bool saves_probabilities() const { return problem.saved == Saved::probabilities; }
   /// Whether the probabilities replace the scores in place, which are f32.
   bool in_place() const { return problem.element == Dtype::f32; }
@@ -45,26 +53,23 @@ struct AttentionState final : AttentionParts<SparseAttention> {
 
   void carve(const AttentionSteps& of) {
     Carving carving;
-    if (!saves_probabilities() || !in_place()) scores_at = carving.take(of.bytes(Dtype::f32));
-    probabilities_at = saves_probabilities() || in_place() ? scores_at : carving.take(of.bytes(problem.element));
+    if (!fused) {
+      if (!saves_probabilities() || !in_place()) scores_at = carving.take(of.bytes(Dtype::f32));
+      probabilities_at = saves_probabilities() || in_place() ? scores_at : carving.take(of.bytes(problem.element));
+    }
     step_at = carving.take(step_workspace_bytes());
     workspace_bytes = carving.bytes();
     saved_bytes = of.saved_bytes();
     note_heads(of);
-    const AttentionRegions regions = of.regions();
-    const Alignment alignment = declared(problem.alignment_bytes, problem.element);
-    const bool attends = topology.nonzeros() > 0;
-    operands = {heads_operand("query", regions.query, alignment, attends),
-                heads_operand("key", regions.key, alignment, attends),
-                heads_operand("value", regions.value, alignment, attends),
-                heads_operand("output", regions.output, alignment, true, true),
-                saved_operand(problem, saved_bytes, true)};
+    const auto list = attention_operands(problem, topology.statistics(), saved_bytes);
+    operands.assign(list.begin(), list.end());
   }
 
   void execute(Stream stream, const AttentionArguments& arguments) const {
     const std::array<const void*, 5> pointers{arguments.query, arguments.key, arguments.value, arguments.output,
                                               arguments.saved};
     require_call(Operation<SparseAttention>::object, pointers, arguments.workspace);
+    if (fused) return fused.execute(stream, arguments);
     for (std::int64_t head = 0; head < problem.batch; head += heads) execute_some(stream, from_head(arguments, head));
   }
 
@@ -94,10 +99,14 @@ struct AttentionState final : AttentionParts<SparseAttention> {
     product.execute(stream, {.values = p, .dense = arguments.value, .output = arguments.output, .workspace = own});
   }
 
-  std::shared_ptr<const PlanState> rebind(const Topology& mask) const {
-    auto state = empty_state<AttentionState>(*planner, problem, mask, options);
-    rebind_steps(*state, *this, AttentionSteps(problem, mask.statistics(), heads));
-    return state;
+  std::shared_ptr<const PlanState> rebind(const Topology& mask) const { return rebind_attention(*this, mask); }
+
+  static const SparseAttention& forward_of(const SparseAttention& problem) { return problem; }
+  static double composed_us(const Planner& planner, const AttentionSteps& of, const Topology& mask,
+                            const PlanOptions& options) {
+    return expected_us(planner, of.scores(), mask, options) +
+           expected_us(planner, of.probabilities(RowStatistics::none), mask, options) +
+           expected_us(planner, of.product(), mask, options);
   }
 };
 
@@ -108,9 +117,7 @@ std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseA
   const char* object = Operation<SparseAttention>::object;
   planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
   validate_attention(object, problem, mask.statistics());
-  auto state = empty_state<AttentionState>(planner, problem, mask, options);
-  plan_steps(*state, AttentionSteps(problem, mask.statistics(), heads_at_once(problem, mask.statistics())));
-  return state;
+  return plan_attention<AttentionState>(planner, problem, mask, options);
 }
 
 }  // namespace plan

@@ -1,8 +1,6 @@
-// The gradients of attention. The probabilities come from the forward pass or are recomputed; then one product or
-// sampled product for each gradient.
-#include "plan/attention_steps.hpp"
-#include "plan/composed.hpp"
-#include "plan/operation.hpp"
+// The gradients of attention: by kernels that make scores once more, or composed. Then the probabilities come from the
+// forward pass or are recomputed, and one product or sampled product makes each gradient.
+#include "plan/attention_ways.hpp"
 
 namespace vostok {
 
@@ -23,6 +21,10 @@ struct Operation<SparseAttentionBackward> {
 namespace {
 
 struct BackwardState final : AttentionParts<SparseAttentionBackward> {
+  using Fused = FusedAttentionBackward;
+  static constexpr std::string_view operation = "attention_backward";
+
+  Plan<Fused> fused;          ///< in place of all below, or empty
   SddmmPlan scores;           ///< empty where the probabilities were saved
   SoftmaxPlan probabilities;  ///< empty if the probabilities were saved
   SpmmPlan value_gradient;
@@ -39,10 +41,15 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   bool recomputes() const { return forward().saved != Saved::probabilities; }
 
   std::vector<const AnyPlan*> steps() const override {
+    if (fused) return {&fused};
     std::vector<const AnyPlan*> list;
     if (recomputes()) list = {&scores, &probabilities};
     list.insert(list.end(), {&value_gradient, &probability_gradient, &score_gradient, &query_gradient, &key_gradient});
     return list;
+  }
+
+  Explanation explain(Detail detail) const override {
+    return fused ? fused.explain(detail) : AttentionParts<SparseAttentionBackward>::explain(detail);
   }
 
   /// visit(pointer to the step's plan, its problem) in the order of execution.
@@ -63,11 +70,11 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   void carve(const AttentionSteps& of) {
     Carving carving;
     const bool in_place = forward().element == Dtype::f32;
-    if (recomputes()) {
+    if (recomputes() && !fused) {
       scores_at = carving.take(of.bytes(Dtype::f32));
       probabilities_at = in_place ? scores_at : carving.take(of.bytes(forward().element));
     }
-    gradient_at = carving.take(of.bytes(forward().element));
+    if (!fused) gradient_at = carving.take(of.bytes(forward().element));
     step_at = carving.take(step_workspace_bytes());
     workspace_bytes = carving.bytes();
     saved_bytes = of.saved_bytes();
@@ -76,16 +83,8 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   }
 
   void note_operands(const AttentionRegions& regions) {
-    const Alignment alignment = declared(forward().alignment_bytes, forward().element);
-    const bool attends = topology.nonzeros() > 0;
-    operands = {heads_operand("query", regions.query, alignment, attends),
-                heads_operand("key", regions.key, alignment, attends),
-                heads_operand("value", regions.value, alignment, attends),
-                heads_operand("output_gradient", regions.output, alignment, attends),
-                saved_operand(forward(), saved_bytes, false),
-                heads_operand("query_gradient", regions.query, alignment, true, true),
-                heads_operand("key_gradient", regions.key, alignment, true, true),
-                heads_operand("value_gradient", regions.value, alignment, true, true)};
+    const auto list = attention_backward_operands(forward(), regions, topology.nonzeros() > 0, saved_bytes);
+    operands.assign(list.begin(), list.end());
   }
 
   void require_arguments(const AttentionBackwardArguments& arguments) const {
@@ -114,6 +113,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
 
   void execute(Stream stream, const AttentionBackwardArguments& arguments) const {
     require_arguments(arguments);
+    if (fused) return fused.execute(stream, arguments);
     for (std::int64_t head = 0; head < forward().batch; head += heads) execute_some(stream, from_head(arguments, head));
   }
 
@@ -152,10 +152,18 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
         stream, {.values = gradient, .dense = arguments.query, .output = arguments.key_gradient, .workspace = own});
   }
 
-  std::shared_ptr<const PlanState> rebind(const Topology& mask) const {
-    auto state = empty_state<BackwardState>(*planner, problem, mask, options);
-    rebind_steps(*state, *this, AttentionSteps(forward(), mask.statistics(), heads));
-    return state;
+  std::shared_ptr<const PlanState> rebind(const Topology& mask) const { return rebind_attention(*this, mask); }
+
+  static const SparseAttention& forward_of(const SparseAttentionBackward& problem) { return problem.forward; }
+  static double composed_us(const Planner& planner, const AttentionSteps& of, const Topology& mask,
+                            const PlanOptions& options) {
+    return expected_us(planner, of.scores(), mask, options) +
+           expected_us(planner, of.probabilities(RowStatistics::none), mask, options) +
+           expected_us(planner, of.value_gradient(), mask, options) +
+           expected_us(planner, of.probability_gradient(), mask, options) +
+           expected_us(planner, of.score_gradient(), mask, options) +
+           expected_us(planner, of.query_gradient(), mask, options) +
+           expected_us(planner, of.key_gradient(), mask, options);
   }
 };
 
@@ -166,10 +174,7 @@ std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseA
   const char* object = Operation<SparseAttentionBackward>::object;
   planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
   validate_attention(object, problem.forward, mask.statistics());
-  auto state = empty_state<BackwardState>(planner, problem, mask, options);
-  plan_steps(*state,
-             AttentionSteps(problem.forward, mask.statistics(), heads_at_once(problem.forward, mask.statistics())));
-  return state;
+  return plan_attention<BackwardState>(planner, problem, mask, options);
 }
 
 }  // namespace plan

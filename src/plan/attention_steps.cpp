@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/checked.hpp"
+#include "ops/attention/problem.hpp"
 #include "ops/stored_matrix.hpp"
-#include "plan/attention_fields.hpp"
 #include "plan/plan_state.hpp"
 
 namespace vostok::plan {
@@ -126,6 +126,30 @@ Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, 
           .region = plain_region(saved_bytes),
           .written = written,
           .asked_by = "saved"};
+}
+
+std::array<Operand, 5> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask,
+                                          std::int64_t saved_bytes) {
+  const AttentionRegions regions = AttentionSteps(problem, mask, problem.batch).regions();
+  const Alignment alignment = declared(problem.alignment_bytes, problem.element);
+  const bool attends = mask.nonzeros > 0;
+  return {heads_operand("query", regions.query, alignment, attends),
+          heads_operand("key", regions.key, alignment, attends),
+          heads_operand("value", regions.value, alignment, attends),
+          heads_operand("output", regions.output, alignment, true, true), saved_operand(problem, saved_bytes, true)};
+}
+
+std::array<Operand, 8> attention_backward_operands(const SparseAttention& problem, const AttentionRegions& regions,
+                                                   bool attends, std::int64_t saved_bytes) {
+  const Alignment alignment = declared(problem.alignment_bytes, problem.element);
+  return {heads_operand("query", regions.query, alignment, attends),
+          heads_operand("key", regions.key, alignment, attends),
+          heads_operand("value", regions.value, alignment, attends),
+          heads_operand("output_gradient", regions.output, alignment, attends),
+          saved_operand(problem, saved_bytes, false),
+          heads_operand("query_gradient", regions.query, alignment, true, true),
+          heads_operand("key_gradient", regions.key, alignment, true, true),
+          heads_operand("value_gradient", regions.value, alignment, true, true)};
 }
 
 AttentionSteps::AttentionSteps(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads)

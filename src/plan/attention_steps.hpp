@@ -1,6 +1,7 @@
 // Attention as a composition: the problems of its steps, and the memory between them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -36,6 +37,14 @@ inline Operand heads_operand(const char* name, const Region& region, Alignment a
 
 /// The operand `saved`: an output of the forward pass, an input of the backward pass.
 Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written);
+
+/// The operands of a forward pass, in the order of AttentionArguments.
+std::array<Operand, 5> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask,
+                                          std::int64_t saved_bytes);
+
+/// Those of a backward pass, in the order of AttentionBackwardArguments. `attends`: some query names a key.
+std::array<Operand, 8> attention_backward_operands(const SparseAttention& problem, const AttentionRegions& regions,
+                                                   bool attends, std::int64_t saved_bytes);
 
 /// Bytes between two heads of an array that holds all heads; `saved` is 0 if nothing is saved.
 struct HeadStrides {

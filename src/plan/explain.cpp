@@ -52,7 +52,7 @@ Explanation Planner::explain(const Choice& choice, Detail detail) const {
   explanation.speedup_over_default = decision.speedup_over_default;
   if (const auto bound = ops::product_bound(*choice.query)) {
     explanation.bound_us = bound->us();
-    explanation.is_slow = bound->exceeded_by(expected_us(*choice.query, decision));
+    explanation.is_slow = bound->exceeded_by(plan::expected_us(*choice.query, decision));
   }
   if (detail == Detail::choice) return explanation;
 

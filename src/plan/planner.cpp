@@ -1,6 +1,7 @@
 #include "plan/planner.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -335,6 +336,17 @@ Decision Planner::predicted(const ops::Query& query, std::string note) const {
          reasons);
   best.note = std::move(note);
   return best;
+}
+
+double Planner::expected_us(const ops::Query& query, Effort effort) const {
+  if (effort != Effort::heuristic || session_->cache_only()) {
+    const std::vector<Decision> decisions = admitted(query);
+    if (!decisions.empty()) return plan::expected_us(query, decisions.front());
+    if (session_->cache_only()) return std::numeric_limits<double>::infinity();
+  }
+  std::string reasons;
+  const auto choice = plan::cheapest(query, session_->max_workspace_bytes(), reasons);
+  return choice ? choice->us : std::numeric_limits<double>::infinity();
 }
 
 /// Without kernels. If no family serves the query, the family is null and `reasons` says why.

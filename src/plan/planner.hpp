@@ -65,6 +65,10 @@ class Planner : public std::enable_shared_from_this<Planner> {
   std::optional<Choice> rebind(const Choice& old, std::shared_ptr<const ops::Query> query,
                                const Topology& topology) const;
 
+  /// Microseconds of the choice that a plan of this effort would find stored, or else of the cost models'. Compiles
+  /// nothing. Infinite where there is none.
+  double expected_us(const ops::Query& query, Effort effort) const;
+
   Explanation explain(const Choice& choice, Detail detail) const;
 
   /// Drops the memoised decisions: the caches may have changed.

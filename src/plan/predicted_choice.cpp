@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "base/text.hpp"
+#include "ops/attention/problem.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/problem_text.hpp"
 #include "ops/sddmm/problem.hpp"
@@ -46,6 +47,8 @@ Read reader_of(std::string_view operation) {
   if (operation == "sddmm") return &read<ops::SddmmQuery>;
   if (operation == "softmax") return &read<ops::SoftmaxQuery>;
   if (operation == "softmax_backward") return &read<ops::SoftmaxBackwardQuery>;
+  if (operation == "attention") return &read<ops::AttentionQuery>;
+  if (operation == "attention_backward") return &read<ops::AttentionBackwardQuery>;
   if (operation == "depthwise") return &read<ops::DepthwiseQuery>;
   if (operation == "bias_activation") return &read<ops::BiasActivationQuery>;
   if (operation == "im2col") return &read<ops::Im2colQuery>;

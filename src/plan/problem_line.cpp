@@ -4,12 +4,12 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "ops/attention/problem.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/problem_text.hpp"
 #include "ops/sddmm/problem.hpp"
 #include "ops/softmax/problem.hpp"
 #include "ops/spmm/problem.hpp"
-#include "plan/attention_fields.hpp"
 
 namespace vostok::plan {
 

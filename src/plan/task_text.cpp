@@ -5,6 +5,7 @@
 
 #include "base/field_map.hpp"
 #include "base/text.hpp"
+#include "ops/attention/problem.hpp"
 
 namespace vostok::plan {
 
@@ -21,6 +22,8 @@ constexpr std::array rebuilders = {
     Rebuilder{"sddmm", &rebuild<Sddmm>},
     Rebuilder{"softmax", &rebuild<Softmax>},
     Rebuilder{"softmax_backward", &rebuild<SoftmaxBackward>},
+    Rebuilder{"attention", &rebuild<FusedAttention>},
+    Rebuilder{"attention_backward", &rebuild<FusedAttentionBackward>},
     Rebuilder{"depthwise", &rebuild<DepthwiseConvolution>},
     Rebuilder{"bias_activation", &rebuild<BiasActivation>},
     Rebuilder{"im2col", &rebuild<Im2col>},

@@ -29,6 +29,7 @@ const std::map<std::string_view, SweepQueries (*)()>& sweep_queries() {
   static const std::map<std::string_view, SweepQueries (*)()> queries = {
       {"spmm", spmm_queries},           {"sddmm", sddmm_queries},
       {"softmax", softmax_queries},     {"softmax_backward", softmax_backward_queries},
+      {"attention", attention_queries}, {"attention_backward", attention_backward_queries},
       {"depthwise", depthwise_queries}, {"bias_activation", bias_activation_queries},
       {"im2col", im2col_queries},
   };

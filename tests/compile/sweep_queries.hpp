@@ -16,6 +16,8 @@ SweepQueries spmm_queries();
 SweepQueries sddmm_queries();
 SweepQueries softmax_queries();
 SweepQueries softmax_backward_queries();
+SweepQueries attention_queries();
+SweepQueries attention_backward_queries();
 SweepQueries depthwise_queries();
 SweepQueries bias_activation_queries();
 SweepQueries im2col_queries();

@@ -44,11 +44,16 @@ tune::Check verify(const Context& context, const AttentionPlan& forward, const A
   return operands.verify([&](Stream stream) { backward.execute(stream, operands.call()); });
 }
 
-void check_both(const Context& context, const SparseAttention& problem, const sparse::Csr& mask) {
+/// Options of a plan that runs step by step, whatever one kernel would take.
+const PlanOptions step_by_step{.family = "composed"};
+
+/// `options`: of the forward pass.
+void check_both(const Context& context, const SparseAttention& problem, const sparse::Csr& mask,
+                const PlanOptions& options = {}) {
   CAPTURE(name(problem.element));
   CAPTURE(name(problem.saved));
   const Topology topology = context.topology(mask.view());
-  const AttentionPlan forward = context.plan(problem, topology);
+  const AttentionPlan forward = context.plan(problem, topology, options);
   const tune::Check output = verify(context, forward, mask);
   CAPTURE(output.error);
   CAPTURE(output.tolerance);
@@ -117,12 +122,13 @@ TEST_CASE("attention of some heads after others agrees with float64, forward and
       for (const Saved saved : {Saved::none, Saved::probabilities, Saved::row_statistics}) {
         SparseAttention problem =
             interleaved({.n = 16, .value_size = 8, .batch = 6, .element = element, .saved = saved});
-        const std::int64_t together = context.plan(problem, topology).workspace_bytes();
+        const std::int64_t together = context.plan(problem, topology, step_by_step).workspace_bytes();
         for (const std::int64_t heads : {1, 2, 3}) {
           CAPTURE(heads);
           problem.heads_at_once = heads;
-          check_both(context, problem, mask);
-          if (saved != Saved::probabilities) CHECK(context.plan(problem, topology).workspace_bytes() < together);
+          check_both(context, problem, mask, step_by_step);
+          if (saved != Saved::probabilities)
+            CHECK(context.plan(problem, topology, step_by_step).workspace_bytes() < together);
         }
       }
   });
@@ -132,7 +138,7 @@ TEST_CASE("attention computes as many heads at a time as have 128 MiB of probabi
   const Context context = test::memory_context("emulator");
   const Topology topology = context.topology(sparse::uniform(1024, 1024, 0, 1).view());  // 4 MiB of f32 a head
   const auto at_once = [&](const SparseAttention& problem) {
-    const Explanation explanation = context.plan(problem, topology).explain();
+    const Explanation explanation = context.plan(problem, topology, step_by_step).explain();
     const auto found = explanation.config.find("heads_at_once");
     CHECK((found == explanation.config.end()) == (explanation.text().find("heads_at_once") == std::string::npos));
     return found == explanation.config.end() ? problem.batch : std::stoll(found->second);
@@ -195,7 +201,8 @@ TEST_CASE("attention tells the choice of each step, and what it saves") {
     const sparse::Csr mask = sparse::uniform(32, 24, 0.75, 2);
     const Topology topology = context.topology(mask.view());
     const auto plan_with = [&](Saved saved) {
-      return context.plan(SparseAttention{.n = 8, .batch = 2, .element = Dtype::f16, .saved = saved}, topology);
+      return context.plan(SparseAttention{.n = 8, .batch = 2, .element = Dtype::f16, .saved = saved}, topology,
+                          step_by_step);
     };
     const AttentionPlan plan = plan_with(Saved::none);
     const Explanation explanation = plan.explain();
@@ -220,6 +227,30 @@ TEST_CASE("attention tells the choice of each step, and what it saves") {
     };
     CHECK(backward_steps(Saved::none) == 7);
     CHECK(backward_steps(Saved::probabilities) == 5);
+  });
+}
+
+TEST_CASE("attention of 16-bit elements runs as one kernel, by itself or by name, and saves what a gradient reads") {
+  on_every_device([](const Context& context) {
+    const sparse::Csr mask = with_gaps(70, 90, 4);
+    const Topology topology = context.topology(mask.view());
+    const SparseAttention problem =
+        interleaved({.n = 32, .batch = 2, .element = Dtype::bf16, .saved = Saved::row_statistics});
+    const AttentionPlan plan = context.plan(problem, topology);
+    CHECK(plan.family().starts_with("fused_"));
+    CHECK(plan.explain().operation == "attention");
+    CHECK(plan.explain().steps.empty());
+    CHECK(context.plan(problem, topology, {.family = "fused_mma"}).family() == "fused_mma");
+    CHECK(context.plan(problem, topology, step_by_step).explain().steps.size() == 3);
+    check_both(context, problem, mask, {.family = "fused_mma"});
+
+    const sparse::Csr other = with_gaps(70, 90, 5);
+    const tune::Check output = verify(context, plan.rebind(context.topology(other.view())), other);
+    CHECK_MESSAGE(output.wrong.empty(), output.wrong);
+    std::string message;
+    CHECK(code_of([&] { context.plan(SparseAttention{.n = 32}, topology, {.family = "fused_mma"}); }, &message) ==
+          ErrorCode::unsupported);
+    CHECK(message.find("elements have 16 bits") != std::string::npos);
   });
 }
 

@@ -4,12 +4,12 @@
 
 #include "base/temporary_folder.hpp"
 #include "cli/problem_file.hpp"
+#include "ops/attention/problem.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/problem_text.hpp"
 #include "ops/sddmm/problem.hpp"
 #include "ops/softmax/problem.hpp"
 #include "ops/spmm/problem.hpp"
-#include "plan/attention_fields.hpp"
 #include "unit/cli/run_command.hpp"
 
 namespace vostok::cli::testing {

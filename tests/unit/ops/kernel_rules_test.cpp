@@ -12,6 +12,9 @@
 
 #include <abi/bias_activation.h>
 #include <abi/depthwise.h>
+#include <abi/fused_backward.h>
+#include <abi/fused_mma.h>
+#include <abi/fused_wgmma.h>
 #include <abi/im2col.h>
 #include <abi/nonzero_split.h>
 #include <abi/row_softmax.h>
@@ -29,6 +32,7 @@
 
 #include "codegen/fields.hpp"
 #include "contains.hpp"
+#include "ops/attention/problem.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/sddmm/problem.hpp"
 #include "ops/softmax/problem.hpp"
@@ -65,6 +69,9 @@ const std::map<std::string, std::string (*)(const FieldMap&, const FieldMap&)>& 
       {"WgmmaSampleConfig", broken_rule_of<TensorSampleTraits, WgmmaSampleConfig>},
       {"RowSoftmaxConfig", broken_rule_of<SoftmaxTraits, RowSoftmaxConfig>},
       {"SplitSoftmaxConfig", broken_rule_of<SoftmaxTraits, SplitSoftmaxConfig>},
+      {"FusedMmaConfig", broken_rule_of<FusedAttentionTraits, FusedMmaConfig>},
+      {"FusedBackwardConfig", broken_rule_of<FusedBackwardTraits, FusedBackwardConfig>},
+      {"FusedWgmmaConfig", broken_rule_of<FusedAttentionTraits, FusedWgmmaConfig>},
       {"DepthwiseConfig", broken_rule_of<DepthwiseTraits, DepthwiseConfig>},
       {"BiasActivationConfig", broken_rule_of<BiasActivationTraits, BiasActivationConfig>},
       {"Im2colConfig", broken_rule_of<Im2colTraits, Im2colConfig>},
@@ -159,6 +166,19 @@ Queries softmax_queries(sparse::Random& random) {
     problem.alignment_bytes = size_of(problem.element) << random.below(4);
     const auto statistics = test::statistics_of(1000, 1 << 20, static_cast<double>(5 << random.below(12)) / (1 << 20));
     list.push_back(ops::make_query(problem, statistics, {}, nullptr));
+  }
+  return list;
+}
+
+template <class Problem>
+Queries attention_queries(sparse::Random& random) {
+  Queries list;
+  for (int i = 0; i < 6; ++i) {
+    const SparseAttention problem{.n = 8 * (1 + random.below(16)),
+                                  .batch = 1 + random.below(8),
+                                  .element = pick(random, {Dtype::f16, Dtype::bf16})};
+    const auto statistics = test::statistics_of(1 + random.below(5000), 64 + random.below(5000), random.uniform());
+    list.push_back(ops::make_query(Problem{problem}, statistics, nullptr));
   }
   return list;
 }
@@ -272,6 +292,8 @@ TEST_CASE("a family refuses what breaks a rule of its kernel, in the kernel's wo
       {"sddmm", sddmm_queries},
       {"softmax", softmax_queries<Softmax>},
       {"softmax_backward", softmax_queries<SoftmaxBackward>},
+      {"attention", attention_queries<SparseAttention>},
+      {"attention_backward", attention_queries<SparseAttentionBackward>},
       {"depthwise", depthwise_queries},
       {"bias_activation", bias_activation_queries},
       {"im2col", im2col_queries},

@@ -5,12 +5,12 @@
 #include <limits>
 
 #include "contains.hpp"
+#include "ops/attention/problem.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/problem_text.hpp"
 #include "ops/sddmm/problem.hpp"
 #include "ops/softmax/problem.hpp"
 #include "ops/spmm/problem.hpp"
-#include "plan/attention_fields.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/option_checks.hpp"
 #include "unit/plan/fixture.hpp"

@@ -2,6 +2,7 @@
 #include "plan/task_text.hpp"
 
 #include "base/field_map.hpp"
+#include "ops/attention/problem.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/sddmm/problem.hpp"
 #include "ops/softmax/problem.hpp"
@@ -68,6 +69,11 @@ TEST_CASE("every operation's task survives as text") {
                 planning.topology);
   check_rebuilt(planning,
                 ops::make_query(Softmax{.scale = Scale::host, .statistics = RowStatistics::write}, own, {0, 0}, device),
+                planning.topology);
+  check_rebuilt(planning, ops::make_query(SparseAttention{.n = 32, .batch = 2, .element = Dtype::bf16}, own, device),
+                planning.topology);
+  check_rebuilt(planning,
+                ops::make_query(SparseAttentionBackward{.forward = {.n = 16, .element = Dtype::f16}}, own, device),
                 planning.topology);
   check_rebuilt(planning, ops::make_query(SoftmaxBackward{}, own, {0, 0}, device), planning.topology);
   check_rebuilt(

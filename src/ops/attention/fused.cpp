@@ -1,0 +1,150 @@
+#include "ops/attention/fused.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.hpp"
+#include "codegen/expression.hpp"
+#include "ops/machine.hpp"
+
+namespace vostok::ops::fused_attention {
+
+namespace {
+
+static_assert(codegen::lists_every_field<FusedAttentionTraits>(),
+              "fields(FusedAttentionTraits) must name every member");
+static_assert(codegen::lists_every_field<JoinSlicesConfig>(), "fields(JoinSlicesConfig) must name every member");
+
+/// Whether lines of 16 bytes may be loaded and stored everywhere.
+bool is_aligned(const SparseAttention& attention) {
+  constexpr std::int64_t elements = 8;
+  const std::int64_t together = attention.query_leading | attention.key_leading | attention.value_leading |
+                                attention.output_leading | attention.query_stride | attention.key_stride |
+                                attention.value_stride | attention.output_stride;
+  return attention.alignment_bytes == 16 && together % elements == 0;
+}
+
+std::int64_t lines(const AttentionQuery& query, const Cut& cut) {
+  return checked_multiply(checked_multiply(query.attention().batch, query.statistics.rows, "rows of all heads"),
+                          cut.slices, "rows of all slices");
+}
+
+std::int64_t sums_bytes(const AttentionQuery& query, const Cut& cut) {
+  return checked_multiply(lines(query, cut),
+                          rounded_head_size(query.attention().value_size) * std::int64_t{sizeof(float)},
+                          "partial sums of attention");
+}
+
+}  // namespace
+
+float scale_of(std::int64_t size, float passed) {
+  return passed != 0 ? passed : 1.0F / std::sqrt(static_cast<float>(size));
+}
+
+FusedAttentionTraits traits(const AttentionQuery& query) {
+  const SparseAttention& attention = query.attention();
+  const int key_size = rounded_head_size(attention.n), value_size = rounded_head_size(attention.value_size);
+  return {.element = attention.element,
+          .key_size = key_size,
+          .value_size = value_size,
+          .whole = key_size == attention.n && value_size == attention.value_size,
+          .statistics = attention.saved == Saved::row_statistics,
+          .index = attention.index};
+}
+
+std::optional<std::string> declines(const SparseAttention& attention, const TopologyStatistics& mask) {
+  if (size_of(attention.element) != 2) return "elements have 16 bits";
+  if (attention.math == Math::strict) return "tensor cores do not add in the order of math = strict";
+  if (attention.saved == Saved::probabilities) return "no probabilities are stored";
+  if (attention.n < 1 || attention.n > most_head_size() || attention.value_size < 1 ||
+      attention.value_size > most_head_size())
+    return "sizes of keys and values are 1 to 256";
+  if (!is_aligned(attention)) return "lines of all operands begin at multiples of 16 bytes";
+  if (attention.batch > most_blocks_on_y * most_blocks_on_y) return "heads exceed a grid";
+  return key_tiles_declined(mask, strip_queries());
+}
+
+double expected_tiles(const TopologyStatistics& mask, int block_queries) {
+  const auto cols = static_cast<double>(mask.cols);
+  const double in_runs = std::clamp(mask.run_share, 0.0, 1.0);
+  const double band = in_runs > 0 ? std::min(cols, in_runs * mask.mean_row + block_queries) : 0.0;
+  const double density = cols > 0 ? std::min(1.0, (1 - in_runs) * mask.mean_row / cols) : 0.0;
+  const double spread = (cols - band) * (1 - std::pow(1 - density, block_queries));
+  return std::max(1.0, std::ceil((band + std::max(spread, 0.0)) / tile_keys()));
+}
+
+double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace) {
+  constexpr double launch_us = 3, join_us = 3;
+  constexpr double l2_bytes_per_us = 6.5e6;
+  const FusedAttentionTraits t = traits(query);
+  const Machine machine = machine_of(query);
+  const double tiles = expected_tiles(query.statistics, cut.block_queries);
+  const auto blocks =
+      static_cast<double>(query_blocks(query.statistics.rows, cut.block_queries) * query.attention().batch);
+  const double together = std::min(pace.resident, std::ceil(blocks * cut.slices / machine.multiprocessors));
+  const double of_tile = std::max(together * pace.tile_cycles, pace.least_cycles);
+  const double waves = std::max(1.0, blocks * cut.slices / (machine.multiprocessors * pace.resident));
+  const double work = waves * std::ceil(tiles / cut.slices) * of_tile / machine.cycles_per_us;
+  const double tile_bytes = 2.0 * tile_keys() * (t.key_size + t.value_size);
+  const double l2 = blocks * tiles * tile_bytes / (l2_bytes_per_us * machine.speed());
+  const double partial =
+      cut.slices > 1 ? join_us + 2 * static_cast<double>(workspace_bytes(query, cut)) / machine.memory_bytes_per_us : 0;
+  return launch_us + std::max(work, l2) + partial;
+}
+
+std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut) {
+  if (cut.slices == 1) return 0;
+  return sums_bytes(query, cut) + checked_multiply(lines(query, cut), 2 * sizeof(float), "partial rows of attention");
+}
+
+device::Dim3 Binding::operator()(const AttentionArguments& call, FusedAttentionArgs& args) const {
+  args = fixed;
+  args.query = call.query;
+  args.key = call.key;
+  args.value = call.value;
+  args.output = call.output;
+  args.statistics = static_cast<float*>(call.saved);
+  args.scale = scale_of(fixed.key_size, call.scale);
+  args.partial_sums = static_cast<float*>(call.workspace);
+  args.partial_rows = reinterpret_cast<float*>(static_cast<char*>(call.workspace) + sums_bytes);
+  return joins ? grid_of(blocks, 1) : grid_of(blocks, fixed.heads);
+}
+
+Binding binding(const AttentionQuery& query, const Cut& cut, const TopologyPointers& topology) {
+  const SparseAttention& attention = query.attention();
+  Binding bound{.fixed = {},
+                .blocks = query_blocks(query.statistics.rows, cut.block_queries) * cut.slices,
+                .sums_bytes = cut.slices > 1 ? sums_bytes(query, cut) : 0};
+  FusedAttentionArgs& args = bound.fixed;
+  args.tiles = topology.key_tiles;
+  args.row_offsets = static_cast<const int*>(topology.row_offsets);
+  args.column_indices = topology.column_indices;
+  args.query_leading = attention.query_leading;
+  args.key_leading = attention.key_leading;
+  args.value_leading = attention.value_leading;
+  args.output_leading = attention.output_leading;
+  args.query_stride = attention.query_stride;
+  args.key_stride = attention.key_stride;
+  args.value_stride = attention.value_stride;
+  args.output_stride = attention.output_stride;
+  args.heads = attention.batch;
+  args.rows = query.statistics.rows;
+  args.key_size = static_cast<int>(attention.n);
+  args.value_size = static_cast<int>(attention.value_size);
+  return bound;
+}
+
+Launch join_launch(const AttentionQuery& query, const Cut& cut, const TopologyPointers& topology) {
+  const JoinSlicesConfig config{.slices = cut.slices};
+  Binding bound = binding(query, cut, topology);
+  bound.joins = true;
+  bound.blocks = ceil_div(query.attention().batch * query.statistics.rows, config.warps);
+  return Launch::of<AttentionArguments, FusedAttentionArgs>(
+      {.family = "join_slices",
+       .header = "attention/join_slices.h",
+       .expression =
+           codegen::name_expression("join_slices", "FusedAttentionTraits", traits(query), "JoinSlicesConfig", config)},
+      {.grid = {}, .block = {static_cast<unsigned>(32 * config.warps)}, .shared_bytes = 0}, bound);
+}
+
+}  // namespace vostok::ops::fused_attention

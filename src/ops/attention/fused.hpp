@@ -1,0 +1,88 @@
+// What the families of attention in one kernel share on the host: traits, arguments, slices and their launch.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <abi/fused_attention.h>
+
+#include "ops/attention/problem.hpp"
+#include "ops/grid.hpp"
+#include "ops/launch.hpp"
+#include "ops/rules.hpp"
+#include "ops/topology/key_tiles.hpp"
+
+namespace vostok::ops::fused_attention {
+
+FusedAttentionTraits traits(const AttentionQuery& query);
+
+/// Why no family computes this problem, or its gradients, without scores in memory; nothing if one may.
+std::optional<std::string> declines(const SparseAttention& attention, const TopologyStatistics& mask);
+
+/// Tiles of keys of a block of so many queries, by the mask's statistics: keys in runs are a band, others are spread
+/// over all.
+double expected_tiles(const TopologyStatistics& mask, int block_queries);
+
+/// The factor of the scores: `passed`, or 1 / sqrt(size) if that is 0.
+float scale_of(std::int64_t size, float passed);
+
+/// How a family cuts the problem.
+struct Cut {
+  int block_queries = 0;
+  int slices = 1;
+};
+
+/// How fast blocks are.
+struct Pace {
+  double resident = 1;      ///< blocks of an SM
+  double tile_cycles = 0;   ///< in which an SM does nothing but one tile of one block
+  double least_cycles = 0;  ///< from one tile of a block to the next
+};
+
+/// The cost model, for ranking only: the SMs' work, or what all blocks read from L2.
+double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace);
+
+/// Partial sums of all slices; nothing where there is one.
+std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut);
+
+/// Fills the kernels' arguments from a call's.
+struct Binding {
+  FusedAttentionArgs fixed;
+  std::int64_t blocks;  ///< of one head, with slices
+  std::int64_t sums_bytes;
+  bool joins = false;  ///< the launch that joins slices: a warp for each row
+
+  device::Dim3 operator()(const AttentionArguments& call, FusedAttentionArgs& args) const;
+};
+
+Binding binding(const AttentionQuery& query, const Cut& cut, const TopologyPointers& topology);
+
+/// The launch that joins slices.
+Launch join_launch(const AttentionQuery& query, const Cut& cut, const TopologyPointers& topology);
+
+// Rules of a family whose config has block_queries and slices.
+
+template <class Case>
+inline constexpr Rule<Case> mask_has_tiles{
+    "the mask has no tiles of keys for blocks of so many queries",
+    [](const Case& c) { return key_tiles_declined(c.query.statistics, block_queries(c.config)).has_value(); }};
+template <class Case>
+inline constexpr Rule<Case> slices_have_tiles{
+    "there are more slices than tiles of keys", [](const Case& c) {
+      return c.config.slices > std::max<std::int64_t>(1, ceil_div(c.query.statistics.cols, tile_keys()));
+    }};
+template <class Case>
+inline constexpr Rule<Case> grid_holds_blocks{
+    "a grid has fewer blocks", [](const Case& c) {
+      return query_blocks(c.query.statistics.rows, block_queries(c.config)) * c.config.slices > most_blocks_on_x ||
+             c.query.attention().batch * c.query.statistics.rows > most_blocks_on_x;
+    }};
+template <class Case>
+inline constexpr Rule<Case> queries_fill_blocks{"half of a block's queries would be missing", [](const Case& c) {
+                                                  return block_queries(c.config) > strip_queries() &&
+                                                         block_queries(c.config) >= 2 * c.query.statistics.rows;
+                                                }};
+
+}  // namespace vostok::ops::fused_attention

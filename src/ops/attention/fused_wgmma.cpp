@@ -1,0 +1,197 @@
+// fused_wgmma on the host: the rules that it adds to its kernel's (abi/fused_wgmma.h), its space, its cost model and
+// its launches.
+#include <algorithm>
+#include <array>
+
+#include <abi/fused_wgmma.h>
+
+#include "codegen/expression.hpp"
+#include "ops/attention/fused.hpp"
+#include "ops/config_list.hpp"
+#include "ops/families.hpp"
+#include "ops/limits.hpp"
+
+namespace vostok::ops {
+
+namespace fused_wgmma {
+
+namespace {
+
+static_assert(codegen::lists_every_field<FusedWgmmaConfig>(), "fields(FusedWgmmaConfig) must name every member");
+
+fused_attention::Cut cut_of(const FusedWgmmaConfig& config) {
+  return {.block_queries = block_queries(config), .slices = config.slices};
+}
+
+// Rules: what only the problem or the device knows, and what cannot be fast.
+
+using Case = ops::Case<AttentionQuery, FusedAttentionTraits, FusedWgmmaConfig>;
+using Rule = ops::Rule<Case>;
+
+Case case_of(const AttentionQuery& query, const FusedWgmmaConfig& config) {
+  return {query, fused_attention::traits(query), config};
+}
+
+/// Registers of a multiplying thread for descriptors, row statistics and counters.
+constexpr int other_registers = 32;
+/// The compiler gives an instruction no more registers than the launch does, whatever warpgroups exchange.
+constexpr int registers_beside_list = 30;
+
+/// Ordered so that each may rely on those before it, and all on the kernel's.
+constexpr std::array rules = {
+    Rule{"queries and stages do not fit a block's shared memory",
+         [](const Case& c) {
+           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90);
+         }},
+    Rule{"sums, scores and probabilities do not fit a thread's registers",
+         [](const Case& c) {
+           return lane_registers(c.traits, c.config) + other_registers > gained_registers(c.config) ||
+                  std::max(value_width(c.traits), step_keys(c.config)) / 2 + registers_beside_list >
+                      launch_registers(c.config);
+         }},
+    Rule{"a multiprocessor's shared memory or threads are fewer than min_blocks blocks have",
+         [](const Case& c) {
+           const Multiprocessor sm = multiprocessor_of(c.query.device, multiprocessor_of_sm_90);
+           return c.config.min_blocks >
+                  std::max(1, sm.resident_blocks(threads(c.config), 32, shared_bytes(c.traits, c.config)));
+         }},
+    fused_attention::mask_has_tiles<Case>,
+    fused_attention::slices_have_tiles<Case>,
+    fused_attention::grid_holds_blocks<Case>,
+    fused_attention::queries_fill_blocks<Case>,
+};
+
+std::optional<std::string> forbidden(const AttentionQuery& query, const FusedWgmmaConfig& config) {
+  return to_reason(reason_against(case_of(query, config), rules));
+}
+
+// The cost model: cycles of an SM for a tile of a block, by its products and exponentials, or by what is gathered.
+// Fitted to an H200's best configs at masks of 98 to 99.5 % zeros (bench/notes/fused_attention.md#what-was-found).
+
+double tile_cycles(const FusedAttentionTraits& t, const FusedWgmmaConfig& c) {
+  constexpr double multiply_adds_per_cycle = 2620;  // beside exponentials
+  constexpr double cycles_per_score = 0.127;
+  constexpr double gathered_bytes_per_cycle = 26;
+  const double scores = static_cast<double>(block_queries(c)) * tile_keys();
+  const double products = scores * ((t.key_size + value_width(t)) / multiply_adds_per_cycle + cycles_per_score);
+  return std::max(products, 2.0 * tile_keys() * (t.key_size + t.value_size) / gathered_bytes_per_cycle);
+}
+
+double predict_us(const AttentionQuery& query, const FusedWgmmaConfig& config) {
+  // Of one warpgroup: products, exponentials, barriers. What is waited for is shared by the tiles of a step.
+  const double from_tile_to_tile = 900 + 500.0 / config.step_tiles;
+  return fused_attention::predict_us(query, cut_of(config),
+                                     {.resident = static_cast<double>(config.min_blocks),
+                                      .tile_cycles = tile_cycles(fused_attention::traits(query), config),
+                                      .least_cycles = from_tile_to_tile});
+}
+
+// The space, as tables.
+
+constexpr std::array group_counts = {2, 3, 1};
+constexpr std::array stage_counts = {3, 2, 4, 6};
+constexpr std::array step_sizes = {2, 1};
+constexpr std::array slice_counts = {1, 2, 4, 8, 16, 32, 64};
+
+/// visit(config) for every combination of the tables.
+template <class Visit>
+void for_each_config(Visit visit) {
+  for (const int groups : group_counts)
+    for (const int stages : stage_counts)
+      for (const int slices : slice_counts)
+        for (const int step_tiles : step_sizes)
+          for (const int min_blocks : {1, 2, 3})
+            for (const bool keeps : {false, true})
+              visit(FusedWgmmaConfig{.groups = groups,
+                                     .stages = stages,
+                                     .step_tiles = step_tiles,
+                                     .slices = slices,
+                                     .min_blocks = min_blocks,
+                                     .keeps_queries = keeps});
+}
+
+/// Every admitted combination, best first.
+std::vector<FusedWgmmaConfig> admitted(const AttentionQuery& query) {
+  std::vector<FusedWgmmaConfig> all;
+  for_each_config([&](const FusedWgmmaConfig& config) { all.push_back(config); });
+  return ranked(
+      all, [&](const FusedWgmmaConfig& config) { return reason_against(case_of(query, config), rules) == nullptr; },
+      [&](const FusedWgmmaConfig& config) { return predict_us(query, config); });
+}
+
+constexpr FusedWgmmaConfig smallest_config = {.groups = 1, .stages = 2};
+
+Launch attend_launch(const AttentionQuery& query, const FusedWgmmaConfig& config, const TopologyPointers& topology) {
+  const FusedAttentionTraits t = fused_attention::traits(query);
+  const device::LaunchShape shape = {
+      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
+  return Launch::of<AttentionArguments, FusedAttentionArgs>(
+      {.family = "fused_wgmma",
+       .header = "attention/fused_wgmma.h",
+       .expression = codegen::name_expression("fused_wgmma", "FusedAttentionTraits", t, "FusedWgmmaConfig", config),
+       .features = "a"},
+      shape, fused_attention::binding(query, cut_of(config), topology));
+}
+
+}  // namespace
+}  // namespace fused_wgmma
+
+namespace {
+
+struct FusedWgmma {
+  using Query = AttentionQuery;
+  using Config = FusedWgmmaConfig;
+  static constexpr std::string_view name = "fused_wgmma";
+  static constexpr const char* why_not_there = "wgmma is an instruction of sm_90a alone";
+  static bool runs_on(std::string_view architecture) { return architecture == "sm_90"; }
+
+  static std::optional<std::string> declines(const Query& query) {
+    if (auto reason = fused_attention::declines(query.attention(), query.statistics)) return reason;
+    return nothing_admitted([] { return fused_wgmma::smallest_config; }, [&] { return default_config(query); },
+                            [&](const Config& config) { return forbidden(query, config); });
+  }
+  static constexpr auto forbidden = fused_wgmma::forbidden;
+  static constexpr auto predict_us = fused_wgmma::predict_us;
+
+  static Config default_config(const Query& query) {
+    const std::vector<Config> list = fused_wgmma::admitted(query);
+    return list.empty() ? fused_wgmma::smallest_config : list.front();
+  }
+  static std::vector<Config> space(const Query& query) {
+    std::vector<Config> list = {default_config(query)};
+    fused_wgmma::for_each_config([&](const Config& config) { add_new(list, config); });
+    return list;
+  }
+  /// The best of each shape: what else differs, stages and slices, the model tells apart.
+  static std::vector<Config> short_list(const Query& query) {
+    constexpr std::size_t length = 16;
+    std::vector<Config> list = {default_config(query)};
+    const auto same_shape = [](const Config& a, const Config& b) {
+      return a.groups == b.groups && a.step_tiles == b.step_tiles && a.min_blocks == b.min_blocks &&
+             a.keeps_queries == b.keeps_queries;
+    };
+    for (const Config& candidate : fused_wgmma::admitted(query))
+      if (list.size() < length &&
+          std::none_of(list.begin(), list.end(), [&](const Config& listed) { return same_shape(listed, candidate); }))
+        list.push_back(candidate);
+    return list;
+  }
+
+  static TopologyNeeds needs(const Query& query, const Config& config) {
+    return {.index = query.attention().index, .key_tile_queries = block_queries(config)};
+  }
+  static std::int64_t workspace_bytes(const Query& query, const Config& config) {
+    return fused_attention::workspace_bytes(query, fused_wgmma::cut_of(config));
+  }
+  static std::vector<Launch> launches(const Query& query, const Config& config, const TopologyPointers& topology) {
+    std::vector<Launch> list = {fused_wgmma::attend_launch(query, config, topology)};
+    if (config.slices > 1) list.push_back(fused_attention::join_launch(query, fused_wgmma::cut_of(config), topology));
+    return list;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_fused_wgmma() { return family_of<FusedWgmma>(); }
+
+}  // namespace vostok::ops

@@ -1,0 +1,102 @@
+// The two ways of attention, forward and backward: kernels without scores in memory, and a composition of steps. The
+// cheaper is planned.
+#pragma once
+
+#include <cmath>
+#include <memory>
+
+#include "plan/attention_steps.hpp"
+#include "plan/composed.hpp"
+#include "plan/fused_attention.hpp"
+#include "plan/operation.hpp"
+
+namespace vostok::plan {
+
+/// What PlanOptions::family calls the composition.
+inline constexpr const char* composed_family = "composed";
+
+/// State: a composed state of an operation's name (`operation`), with `Plan<State::Fused> fused` in place of its steps,
+/// of a Problem whose forward problem is forward_of(problem). composed_us(planner, steps, mask, options) is what its
+/// steps are expected to take together, of one group of heads.
+template <class State, class Problem>
+std::shared_ptr<State> fused_state(const Planner& planner, const Problem& problem, const Topology& mask,
+                                   const PlanOptions& options) {
+  using Fused = typename State::Fused;
+  auto state = empty_state<State>(planner, problem, mask, options);
+  const SparseAttention& forward = State::forward_of(state->problem);
+  state->fused = Plan<Fused>(make_plan(planner, Fused{forward}, mask, options));
+  state->carve(AttentionSteps(forward, mask.statistics(), forward.batch));
+  return state;
+}
+
+template <class State, class Problem>
+std::shared_ptr<State> composed_state(const Planner& planner, const Problem& problem, const Topology& mask,
+                                      const PlanOptions& options) {
+  auto state = empty_state<State>(planner, problem, mask, options);
+  if (options.family == composed_family) state->options.family.clear();
+  const SparseAttention& forward = State::forward_of(state->problem);
+  plan_steps(*state, AttentionSteps(forward, mask.statistics(), heads_at_once(forward, mask.statistics())));
+  return state;
+}
+
+/// What a state's choices are expected to take, measured where they were.
+template <class State>
+double expected_us_of(const State& state) {
+  double us = 0;
+  for (const AnyPlan* step : state.steps())
+    if (const Choice* choice = step->state()->main_choice()) us += expected_us(*choice->query, *choice->decision);
+  const std::int64_t batch = State::forward_of(state.problem).batch;
+  return state.fused || state.heads == 0 ? us : us * static_cast<double>(batch / state.heads);
+}
+
+/// Both ways are planned where they are measured; else what is expected decides.
+template <class State, class Problem>
+std::shared_ptr<State> cheaper_state(const Planner& planner, const Problem& problem, const Topology& mask,
+                                     const PlanOptions& options) {
+  const SparseAttention& forward = State::forward_of(problem);
+  const double fused_us = expected_us(planner, typename State::Fused{forward}, mask, options);
+  if (std::isinf(fused_us)) return composed_state<State>(planner, problem, mask, options);
+  if (options.effort < Effort::quick || planner.session()->cache_only()) {
+    const AttentionSteps of(forward, mask.statistics(), heads_at_once(forward, mask.statistics()));
+    const double groups = of.heads() > 0 ? static_cast<double>(of.batch() / of.heads()) : 1;
+    return fused_us <= groups * State::composed_us(planner, of, mask, options)
+               ? fused_state<State>(planner, problem, mask, options)
+               : composed_state<State>(planner, problem, mask, options);
+  }
+  PlanOptions share = options;
+  share.budget_seconds /= 2;
+  auto fused = fused_state<State>(planner, problem, mask, share);
+  auto composed = composed_state<State>(planner, problem, mask, share);
+  auto cheaper = expected_us_of(*fused) <= expected_us_of(*composed) ? fused : composed;
+  cheaper->options = options;
+  return cheaper;
+}
+
+/// By the options' family, where it is one of this pass or of the composition's steps, or else the cheaper way.
+template <class State, class Problem>
+std::shared_ptr<State> plan_attention(const Planner& planner, const Problem& problem, const Topology& mask,
+                                      const PlanOptions& options) {
+  if (ops::find_family(State::operation, options.family) != nullptr)
+    return fused_state<State>(planner, problem, mask, options);
+  PlanOptions any = options;
+  if (is_fused_family(options.family)) any.family.clear();  // of the other pass
+  if (!any.family.empty()) return composed_state<State>(planner, problem, mask, options);
+  return cheaper_state<State>(planner, problem, mask, any);
+}
+
+/// The same way for another mask.
+template <class State>
+std::shared_ptr<const PlanState> rebind_attention(const State& old, const Topology& mask) {
+  using Fused = typename State::Fused;
+  auto state = empty_state<State>(*old.planner, old.problem, mask, old.options);
+  const SparseAttention& forward = State::forward_of(state->problem);
+  if (old.fused) {
+    state->fused = Plan<Fused>(rebind_plan(*old.fused.state(), Fused{forward}, mask));
+    state->carve(AttentionSteps(forward, mask.statistics(), forward.batch));
+  } else {
+    rebind_steps(*state, old, AttentionSteps(forward, mask.statistics(), old.heads));
+  }
+  return state;
+}
+
+}  // namespace vostok::plan

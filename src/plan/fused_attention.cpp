@@ -1,0 +1,140 @@
+#include "plan/fused_attention.hpp"
+
+#include "plan/operation.hpp"
+#include "plan/rebuild.hpp"
+#include "tune/attention_case.hpp"
+
+namespace vostok {
+
+namespace plan {
+
+namespace {
+
+/// Bytes that the forward pass saves, of all heads.
+std::int64_t saved_bytes(const SparseAttention& attention, const TopologyStatistics& mask) {
+  return AttentionSteps(attention, mask, attention.batch).saved_bytes();
+}
+
+}  // namespace
+
+template <>
+struct Operation<FusedAttention> {
+  static constexpr const char* object = "attention";
+  using State = PlanStateOf<FusedAttention>;
+  using Query = ops::AttentionQuery;
+
+  static void validate(const FusedAttention& problem, const TopologyStatistics& mask) {
+    validate_attention(object, problem.attention, mask);
+  }
+  static bool transposed(const FusedAttention&) { return false; }
+  static std::vector<ops::SizeRange> ranges(const FusedAttention& problem, const TopologyStatistics& mask) {
+    if (problem.attention.batch == 0 || mask.rows == 0) return {};
+    return {{.least = problem.attention.n, .most = problem.attention.n}};
+  }
+  static std::shared_ptr<ops::Query> query(const FusedAttention& problem, const TopologyStatistics& mask,
+                                           const ops::SizeRange&, const device::Device* device) {
+    return ops::make_query(problem.attention, mask, device);
+  }
+  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask,
+                                               std::uint64_t seed) {
+    const SparseAttention& attention = static_cast<const ops::AttentionQuery&>(query).attention();
+    const std::int64_t saved = saved_bytes(attention, query.statistics);
+    return std::make_unique<tune::AttentionCase>(device, attention, std::move(mask), seed, saved);
+  }
+
+  static std::int64_t size_of_call(const State& state, AttentionArguments&) { return state.problem.attention.n; }
+  static std::array<Operand, 5> operands(const FusedAttention& problem, const TopologyStatistics& mask, std::int64_t) {
+    return attention_operands(problem.attention, mask, saved_bytes(problem.attention, mask));
+  }
+  static std::array<const void*, 5> pointers(const AttentionArguments& call) {
+    return {call.query, call.key, call.value, call.output, call.saved};
+  }
+  static Scale scale(const FusedAttention&) { return Scale::host; }
+};
+
+template <>
+struct Operation<FusedAttentionBackward> {
+  static constexpr const char* object = "attention's gradient";
+  using State = PlanStateOf<FusedAttentionBackward>;
+  using Query = ops::AttentionBackwardQuery;
+
+  static void validate(const FusedAttentionBackward& problem, const TopologyStatistics& mask) {
+    validate_attention(object, problem.attention, mask);
+  }
+  static bool transposed(const FusedAttentionBackward&) { return false; }
+  static std::vector<ops::SizeRange> ranges(const FusedAttentionBackward& problem, const TopologyStatistics& mask) {
+    if (problem.attention.batch == 0 || (mask.rows == 0 && mask.cols == 0)) return {};
+    return {{.least = problem.attention.n, .most = problem.attention.n}};
+  }
+  static std::shared_ptr<ops::Query> query(const FusedAttentionBackward& problem, const TopologyStatistics& mask,
+                                           const ops::SizeRange&, const device::Device* device) {
+    return ops::make_query(SparseAttentionBackward{.forward = problem.attention}, mask, device);
+  }
+  /// What was saved is not read.
+  static std::unique_ptr<tune::Case> make_case(device::Device& device, const ops::Query& query, sparse::Csr mask,
+                                               std::uint64_t seed) {
+    const SparseAttention& attention = static_cast<const ops::AttentionBackwardQuery&>(query).attention();
+    const std::int64_t saved = saved_bytes(attention, query.statistics);
+    return std::make_unique<tune::AttentionBackwardCase>(device, SparseAttentionBackward{.forward = attention},
+                                                         std::move(mask), seed, saved);
+  }
+
+  static std::int64_t size_of_call(const State& state, AttentionBackwardArguments&) {
+    return state.problem.attention.n;
+  }
+  static std::array<Operand, 8> operands(const FusedAttentionBackward& problem, const TopologyStatistics& mask,
+                                         std::int64_t) {
+    const SparseAttention& attention = problem.attention;
+    return attention_backward_operands(attention, AttentionSteps(attention, mask, attention.batch).regions(),
+                                       mask.nonzeros > 0, saved_bytes(attention, mask));
+  }
+  static std::array<const void*, 8> pointers(const AttentionBackwardArguments& call) {
+    return {call.query,          call.key,          call.value,         call.output_gradient, call.saved,
+            call.query_gradient, call.key_gradient, call.value_gradient};
+  }
+  static Scale scale(const FusedAttentionBackward&) { return Scale::host; }
+};
+
+PlanStatePointer make_plan(const Planner& planner, const FusedAttention& problem, const Topology& mask,
+                           const PlanOptions& options) {
+  return plan_masked(planner, problem, mask, options);
+}
+
+PlanStatePointer make_plan(const Planner& planner, const FusedAttentionBackward& problem, const Topology& mask,
+                           const PlanOptions& options) {
+  return plan_masked(planner, problem, mask, options);
+}
+
+PlanStatePointer rebind_plan(const PlanState& old, const FusedAttention& problem, const Topology& mask) {
+  return rebind_operation(old, problem, mask);
+}
+
+PlanStatePointer rebind_plan(const PlanState& old, const FusedAttentionBackward& problem, const Topology& mask) {
+  return rebind_operation(old, problem, mask);
+}
+
+bool is_fused_family(const std::string& name) {
+  return ops::find_family("attention", name) != nullptr || ops::find_family("attention_backward", name) != nullptr;
+}
+
+double expected_us(const Planner& planner, const FusedAttention& problem, const Topology& mask,
+                   const PlanOptions& options) {
+  return expected_us_of(planner, problem, mask, options);
+}
+
+double expected_us(const Planner& planner, const FusedAttentionBackward& problem, const Topology& mask,
+                   const PlanOptions& options) {
+  return expected_us_of(planner, problem, mask, options);
+}
+
+template Task rebuild<FusedAttentionBackward>(const Planner&, std::string_view, const TaskText&, const Topology&,
+                                              std::uint64_t);
+template Task rebuild<FusedAttention>(const Planner&, std::string_view, const TaskText&, const Topology&,
+                                      std::uint64_t);
+
+}  // namespace plan
+
+template class Plan<FusedAttention>;
+template class Plan<FusedAttentionBackward>;
+
+}  // namespace vostok

@@ -1,0 +1,45 @@
+#include "compile/sweep_queries.hpp"
+#include "ops/attention/problem.hpp"
+
+namespace vostok::test {
+
+namespace {
+
+constexpr TopologyStatistics mask = {
+    .rows = 4096, .cols = 4096, .nonzeros = 4096 * 400, .longest_row = 900, .mean_row = 400, .row_variation = 0.4};
+
+}  // namespace
+
+SweepQueries attention_queries() {
+  TopologyStatistics wide = mask;
+  wide.cols = 100'000;
+  SweepQueries list;
+  const auto add = [&](const SparseAttention& problem, const TopologyStatistics& of) {
+    list.push_back(ops::make_query(problem, of, nullptr));
+  };
+  for (const std::int64_t n : {64, 128}) add({.n = n, .batch = 8, .element = Dtype::bf16}, mask);
+  add({.n = 256, .batch = 2, .element = Dtype::f16, .saved = Saved::row_statistics}, mask);
+  add({.n = 40, .value_size = 24, .element = Dtype::f16}, mask);
+  add({.n = 16, .value_size = 200, .element = Dtype::bf16, .saved = Saved::row_statistics}, wide);
+  TopologyStatistics one = mask;
+  one.rows = 1;
+  one.nonzeros = one.longest_row = 900;
+  one.mean_row = 900;
+  add({.n = 128, .batch = 32, .element = Dtype::bf16}, one);
+  return list;
+}
+
+SweepQueries attention_backward_queries() {
+  TopologyStatistics wide = mask;
+  wide.cols = 100'000;
+  SweepQueries list;
+  const auto add = [&](const SparseAttention& forward, const TopologyStatistics& of) {
+    list.push_back(ops::make_query(SparseAttentionBackward{.forward = forward}, of, nullptr));
+  };
+  for (const std::int64_t n : {64, 128}) add({.n = n, .batch = 8, .element = Dtype::bf16}, mask);
+  add({.n = 40, .value_size = 24, .element = Dtype::f16, .saved = Saved::row_statistics}, mask);
+  add({.n = 16, .value_size = 200, .element = Dtype::bf16}, wide);
+  return list;
+}
+
+}  // namespace vostok::test

@@ -1,0 +1,155 @@
+// The gradients of attention without scores in memory: configs against float64, and what NaN in one key touches.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "device/contract.hpp"
+#include "device/family_run.hpp"
+#include "device/fused_attention_harness.hpp"
+#include "device/topology_harness.hpp"
+#include "ops/families.hpp"
+#include "plan/attention_steps.hpp"
+#include "tune/attention_case.hpp"
+
+using namespace vostok;
+
+namespace {
+
+const ops::Family& family() {
+  static const std::unique_ptr<ops::Family> made = ops::make_fused_backward();
+  return *made;
+}
+
+const test::FieldValues field_values = {{"warps", {"2", "4", "8"}},
+                                        {"step_keys", {"16", "32", "64"}},
+                                        {"stages", {"2", "3", "4"}},
+                                        {"min_blocks", {"1", "2"}}};
+
+void check(const test::StepDevice& on, const SparseAttention& problem, const sparse::Csr& mask, const ops::Query& query,
+           const ops::Config& config) {
+  INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, n " << problem.n
+                  << ", value_size " << problem.value_size << ", batch " << problem.batch << ", "
+                  << name(problem.element) << ", " << to_text(config.to_map()));
+  const auto topology = on.topology(mask.view());
+  SparseAttention saves_nothing = problem;
+  saves_nothing.saved = Saved::none;
+  tune::AttentionBackwardCase operands(on.device(), {.forward = saves_nothing}, mask, 5, 0);
+  const tune::Check check = test::run_family(on.device(), family(), query, config,
+                                             topology->pointers(family().needs(query, config)), operands);
+  CAPTURE(check.error);
+  CAPTURE(check.tolerance);
+  CHECK_MESSAGE(check.wrong.empty(), check.wrong);
+}
+
+constexpr std::int64_t queries = 90, keys = 110, size = 32;
+
+struct Gradients {
+  std::vector<float> by_query, by_key, by_value;
+};
+
+Gradients run(const Context& context, const sparse::Csr& mask, const std::vector<float>& key_values,
+              const std::vector<float>& value_values, std::uint64_t seed) {
+  device::Device& device = test::device_of(context);
+  const auto drawn = [&](std::int64_t rows, std::uint64_t own) {
+    return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), rows * size, seed + own));
+  };
+  const AttentionBackwardPlan plan =
+      context.plan(SparseAttentionBackward{.forward = {.n = size, .element = Dtype::f16}},
+                   context.topology(mask.view()), PlanOptions{.family = "fused_backward"});
+  CHECK(plan.family() == "fused_backward");
+  const auto stored = [&](const std::vector<float>& values) { return test::stored(device, Dtype::f16, values); };
+  const device::Buffer query = stored(drawn(queries, 1)), gradient = stored(drawn(queries, 2)),
+                       key = stored(key_values), value = stored(value_values);
+  const device::Buffer by_query = stored(std::vector<float>(queries * size, -7)),
+                       by_key = stored(std::vector<float>(keys * size, -7)),
+                       by_value = stored(std::vector<float>(keys * size, -7));
+  const Workspace workspace = plan.make_workspace();
+  plan.execute(device.own_stream(), {.query = query.data(),
+                                     .key = key.data(),
+                                     .value = value.data(),
+                                     .output_gradient = gradient.data(),
+                                     .query_gradient = by_query.data(),
+                                     .key_gradient = by_key.data(),
+                                     .value_gradient = by_value.data(),
+                                     .scale = -0.25F,
+                                     .workspace = workspace});
+  device.synchronize(device.own_stream());
+  const auto read = [&](const device::Buffer& buffer) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.bytes()));
+    device.copy_to_host(bytes.data(), buffer.data(), buffer.bytes());
+    return sparse::from_storage(Dtype::f16, bytes);
+  };
+  return {read(by_query), read(by_key), read(by_value)};
+}
+
+/// Lines that are not `touched` are as they were, but for rounding, and the others are not finite.
+void check_lines(const std::vector<float>& usual, const std::vector<float>& found,
+                 const std::set<std::int64_t>& touched) {
+  double error = 0, whole = 0;
+  int finite_where_touched = 0;
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    if (touched.contains(static_cast<std::int64_t>(i) / size)) {
+      finite_where_touched += std::isfinite(found[i]) ? 1 : 0;
+      continue;
+    }
+    error += (found[i] - usual[i]) * (found[i] - usual[i]);
+    whole += usual[i] * usual[i];
+  }
+  CHECK(finite_where_touched == 0);
+  CHECK(std::sqrt(error / whole) <= 2e-3);  // NaN, where one should not be, is not below
+}
+
+}  // namespace
+
+TEST_CASE("gradients of attention without scores: configs of the space, and others, on random problems") {
+  constexpr std::uint64_t seed = 4511;
+  MESSAGE("seed " << seed);
+  for (const test::StepDevice& on : test::step_devices()) {
+    if (!family().runs_on(on.device().architecture())) continue;
+    sparse::Random random(seed);
+    for (int i = 0; i < (test::thread_sanitized ? 1 : 16); ++i) {
+      const SparseAttention problem = test::random_attention(random);
+      const sparse::Csr mask = test::random_attention_mask(random);
+      const auto topology = on.topology(mask.view());
+      const auto query =
+          ops::make_query(SparseAttentionBackward{.forward = problem}, topology->statistics(), &on.device());
+      REQUIRE_MESSAGE(!family().declines(*query), *family().declines(*query));
+      check(on, problem, mask, *query,
+            i % 2 == 0 ? test::random_config(family(), *query, field_values, random)
+                       : test::space_config(family(), *query, random));
+    }
+  }
+}
+
+TEST_CASE("gradients of attention without scores: NaN in a value touches the lines that meet it, and no others") {
+  if (test::left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 4512;
+  MESSAGE("seed " << seed);
+  const sparse::Csr mask = sparse::uniform(queries, keys, 0.97, seed);
+  const auto drawn = [&](std::uint64_t own) {
+    return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), keys * size, seed + own));
+  };
+  const std::vector<float> key = drawn(11), value = drawn(12);
+  std::vector<float> spoilt = value;
+  constexpr std::int64_t spoilt_key = 37;
+  spoilt[spoilt_key * size + 5] = std::numeric_limits<float>::quiet_NaN();
+  // Queries that name it, and the keys that these name.
+  std::set<std::int64_t> query_lines, key_lines;
+  for (std::int64_t row = 0; row < queries; ++row) {
+    const auto first = mask.column_indices.begin() + mask.row_offsets[row],
+               last = mask.column_indices.begin() + mask.row_offsets[row + 1];
+    if (std::find(first, last, spoilt_key) == last) continue;
+    query_lines.insert(row);
+    key_lines.insert(first, last);
+  }
+  CHECK(!query_lines.empty());
+  test::on_every_device([&](const Context& context) {
+    const Gradients usual = run(context, mask, key, value, seed), found = run(context, mask, key, spoilt, seed);
+    check_lines(usual.by_query, found.by_query, query_lines);
+    check_lines(usual.by_key, found.by_key, key_lines);
+    check_lines(usual.by_value, found.by_value, {});  // probabilities do not depend on values
+  });
+}
