@@ -68,13 +68,33 @@ def window(tokens, device, width=256, keys=GLOBAL_KEYS):
     return _of_dense(attends(place[:, None], place[None, :]), False, attends)
 
 
+def causal(tokens, device):
+    """All keys up to the query."""
+    place = torch.arange(tokens, device=device)
+    return _of_dense(place[:, None] >= place[None, :], True, lambda query, key: query >= key)
+
+
+def bigbird(tokens, device, block=64):
+    """Blocks of tokens: each attends to its neighbours, three at random and the first one, which attends to all (Zaheer
+    et al.: Big Bird, arXiv 2007.14062)."""
+    made = vt.BigBirdMask(block=block, seed=SEED).csr(tokens, tokens, device)
+    return Mask(made.with_values(made.values[:0]), False, None)
+
+
+NAMES = "paper, window, bigbird, causal or random-PERCENT of zeros"
+
+
 def make(name, tokens, device, tiny=False):
-    """paper, window, or random-98: its share of zeros in percent."""
+    """One of NAMES."""
     if name == "paper":
         return paper(tokens, device, 8 if tiny else 256)
     if name == "window":
         return window(tokens, device, *((4, 3) if tiny else (256, GLOBAL_KEYS)))
+    if name == "causal":
+        return causal(tokens, device)
+    if name == "bigbird":
+        return bigbird(tokens, device, 4 if tiny else 64)
     kind, _, percent = name.partition("-")
     if kind != "random" or not percent:
-        raise SystemExit(f"cannot make the mask '{name}': it may be paper, window or random-PERCENT")
+        raise SystemExit(f"cannot make the mask '{name}': it may be {NAMES}")
     return random(tokens, device, float(percent) / 100)

@@ -12,7 +12,7 @@ from programs import run
 
 FOLDER = Path(__file__).resolve().parents[3] / "bench" / "models"
 DATA = [parent.parent / "shared" / "data" / "mobilenetv1" for parent in FOLDER.parents]
-MODELS = ("transformer", "mobilenet", "recurrent", "training_step")
+MODELS = ("transformer", "mobilenet", "recurrent", "training_step", "attention")
 
 
 def output_of(model, folder, *more):
@@ -86,16 +86,18 @@ def test_a_model_without_time_stops_with_the_rows_that_it_has(model, tmp_path):
     assert results["complete"] is False and len(results["rows"]) == 1
 
 
-DAMAGE = {
-    "transformer": """
+DAMAGED_ATTENTION = """
 import attentions
 whole = attentions.vt.attention
 def damaged(q, k, v, *rest, **options):
     v = v.clone()
-    v[-1, -1, -1] += 0.1  # one value of one token of one head
+    v[-1, -1, -1] += {by}  # one value of one token of one head
     return whole(q, k, v, *rest, **options)
 attentions.vt.attention = damaged
-""",
+"""
+DAMAGE = {
+    "transformer": DAMAGED_ATTENTION.format(by=0.1),
+    "attention": DAMAGED_ATTENTION.format(by=10),
     "mobilenet": """
 import layers
 whole = layers.Pointwise.__init__
