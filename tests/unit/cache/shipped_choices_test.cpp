@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "cache/tuning_content.hpp"
 #include "device/offline/boards.hpp"
+#include "ops/attention/problem.hpp"
 #include "ops/conv/problem.hpp"
 #include "ops/family.hpp"
 #include "ops/resolved_query.hpp"
@@ -39,6 +40,9 @@ std::string exact_of(const ops::Query& query) {
   if (query.operation == "softmax") return ops::exact_key(static_cast<const ops::SoftmaxQuery&>(query).problem);
   if (query.operation == "softmax_backward")
     return ops::exact_key(static_cast<const ops::SoftmaxBackwardQuery&>(query).problem);
+  if (query.operation == "attention") return ops::exact_key(static_cast<const ops::AttentionQuery&>(query).problem);
+  if (query.operation == "attention_backward")
+    return ops::exact_key(static_cast<const ops::AttentionBackwardQuery&>(query).problem);
   if (query.operation == "im2col") return ops::exact_key(static_cast<const ops::Im2colQuery&>(query).problem);
   if (query.operation == "depthwise") return ops::exact_key(static_cast<const ops::DepthwiseQuery&>(query).problem);
   if (query.operation == "bias_activation")
