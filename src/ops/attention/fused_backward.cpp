@@ -6,9 +6,7 @@
 #include <abi/fused_backward.h>
 
 #include "base/checked.hpp"
-#include "codegen/expression.hpp"
-#include "ops/attention/fused.hpp"
-#include "ops/config_list.hpp"
+#include "ops/attention/fused_family.hpp"
 #include "ops/families.hpp"
 #include "ops/limits.hpp"
 #include "ops/machine.hpp"
@@ -74,9 +72,8 @@ constexpr std::array rules = {
          }},
 };
 
-std::optional<std::string> forbidden(const AttentionBackwardQuery& query, const FusedBackwardConfig& config) {
-  const Case c{query, traits(query, BackwardPart::by_key), config};
-  return to_reason(reason_against(c, rules));
+const char* reason(const AttentionBackwardQuery& query, const FusedBackwardConfig& config) {
+  return reason_against(Case{query, traits(query, BackwardPart::by_key), config}, rules);
 }
 
 // The cost model, for ranking only: nine products of the forward pass's two, or what three kernels gather. Fitted to
@@ -117,17 +114,6 @@ void for_each_config(Visit visit) {
           visit(
               FusedBackwardConfig{.warps = warps, .step_keys = step_keys, .stages = stages, .min_blocks = min_blocks});
 }
-
-/// Every admitted combination, best first.
-std::vector<FusedBackwardConfig> admitted(const AttentionBackwardQuery& query) {
-  std::vector<FusedBackwardConfig> all;
-  for_each_config([&](const FusedBackwardConfig& config) { all.push_back(config); });
-  return ranked(
-      all, [&](const FusedBackwardConfig& config) { return !forbidden(query, config); },
-      [&](const FusedBackwardConfig& config) { return predict_us(query, config); });
-}
-
-constexpr FusedBackwardConfig smallest_config = {.warps = 2, .step_keys = 16};
 
 /// Fills a kernel's arguments from a call's.
 struct Binding {
@@ -198,37 +184,16 @@ Launch launch(const AttentionBackwardQuery& query, const FusedBackwardConfig& co
 
 namespace {
 
-struct FusedBackward {
-  using Query = AttentionBackwardQuery;
-  using Config = FusedBackwardConfig;
+struct FusedBackward : fused_attention::ListedFamily<FusedBackward, AttentionBackwardQuery, FusedBackwardConfig> {
   static constexpr std::string_view name = "fused_backward";
   static constexpr const char* why_not_there = "mma of 16 x 8 x 16 and cp.async came with sm_80";
   static bool runs_on(std::string_view architecture) { return architecture != "sm_75"; }
 
-  static std::optional<std::string> declines(const Query& query) {
-    if (auto reason = fused_attention::declines(query.attention(), query.statistics)) return reason;
-    return nothing_admitted([] { return fused_backward::smallest_config; }, [&] { return default_config(query); },
-                            [&](const Config& config) { return forbidden(query, config); });
-  }
-  static constexpr auto forbidden = fused_backward::forbidden;
+  static constexpr auto reason = fused_backward::reason;
   static constexpr auto predict_us = fused_backward::predict_us;
-
-  static Config default_config(const Query& query) {
-    const std::vector<Config> list = fused_backward::admitted(query);
-    return list.empty() ? fused_backward::smallest_config : list.front();
-  }
-  static std::vector<Config> space(const Query& query) {
-    std::vector<Config> list = {default_config(query)};
-    fused_backward::for_each_config([&](const Config& config) { add_new(list, config); });
-    return list;
-  }
-  static std::vector<Config> short_list(const Query& query) {
-    constexpr std::size_t length = 8;
-    std::vector<Config> list = {default_config(query)};
-    for (const Config& candidate : fused_backward::admitted(query))
-      if (list.size() < length) add_new(list, candidate);
-    return list;
-  }
+  static constexpr Config smallest_config = {.warps = 2, .step_keys = 16};
+  static constexpr std::size_t short_list_length = 8;
+  static void for_each_config(const auto& visit) { fused_backward::for_each_config(visit); }
 
   static TopologyNeeds needs(const Query& query, const Config& config) {
     return {.index = fused_backward::traits(query, BackwardPart::rows).index,

@@ -5,9 +5,7 @@
 
 #include <abi/fused_mma.h>
 
-#include "codegen/expression.hpp"
-#include "ops/attention/fused.hpp"
-#include "ops/config_list.hpp"
+#include "ops/attention/fused_family.hpp"
 #include "ops/families.hpp"
 #include "ops/limits.hpp"
 
@@ -18,10 +16,6 @@ namespace fused_mma {
 namespace {
 
 static_assert(codegen::lists_every_field<FusedMmaConfig>(), "fields(FusedMmaConfig) must name every member");
-
-fused_attention::Cut cut_of(const FusedMmaConfig& config) {
-  return {.block_queries = block_queries(config), .slices = config.slices};
-}
 
 // Rules: what only the problem or the device knows, and what cannot be fast.
 
@@ -61,8 +55,8 @@ constexpr std::array rules = {
     fused_attention::queries_fill_blocks<Case>,
 };
 
-std::optional<std::string> forbidden(const AttentionQuery& query, const FusedMmaConfig& config) {
-  return to_reason(reason_against(case_of(query, config), rules));
+const char* reason(const AttentionQuery& query, const FusedMmaConfig& config) {
+  return reason_against(case_of(query, config), rules);
 }
 
 // The cost model: cycles of an SM for a tile of a block, by its tensor cores, its shared memory and the exponentials.
@@ -92,7 +86,7 @@ double tile_cycles(const FusedAttentionTraits& t, const FusedMmaConfig& c) {
 
 double predict_us(const AttentionQuery& query, const FusedMmaConfig& config) {
   constexpr double from_barrier_to_barrier = 1400;
-  return fused_attention::predict_us(query, cut_of(config),
+  return fused_attention::predict_us(query, fused_attention::cut_of(config),
                                      {.resident = static_cast<double>(resident_blocks(query, config)),
                                       .tile_cycles = tile_cycles(fused_attention::traits(query), config),
                                       .least_cycles = from_barrier_to_barrier});
@@ -131,76 +125,23 @@ void for_each_config(Visit visit) {
             }
 }
 
-/// Every admitted combination, best first.
-std::vector<FusedMmaConfig> admitted(const AttentionQuery& query) {
-  std::vector<FusedMmaConfig> all;
-  for_each_config([&](const FusedMmaConfig& config) { all.push_back(config); });
-  return ranked(
-      all, [&](const FusedMmaConfig& config) { return reason_against(case_of(query, config), rules) == nullptr; },
-      [&](const FusedMmaConfig& config) { return predict_us(query, config); });
-}
-
-constexpr FusedMmaConfig smallest_config = {.warps = 1, .warp_strips = 1, .step_keys = 16};
-
-Launch attend_launch(const AttentionQuery& query, const FusedMmaConfig& config, const TopologyPointers& topology) {
-  const FusedAttentionTraits t = fused_attention::traits(query);
-  const device::LaunchShape shape = {
-      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
-  return Launch::of<AttentionArguments, FusedAttentionArgs>(
-      {.family = "fused_mma",
-       .header = "attention/fused_mma.h",
-       .expression = codegen::name_expression("fused_mma", "FusedAttentionTraits", t, "FusedMmaConfig", config)},
-      shape, fused_attention::binding(query, cut_of(config), topology));
-}
-
 }  // namespace
 }  // namespace fused_mma
 
 namespace {
 
-struct FusedMma {
-  using Query = AttentionQuery;
-  using Config = FusedMmaConfig;
+struct FusedMma : fused_attention::ForwardFamily<FusedMma, FusedMmaConfig> {
   static constexpr std::string_view name = "fused_mma";
+  static constexpr const char* config_name = "FusedMmaConfig";
+  static constexpr const char* features = "";
   static constexpr const char* why_not_there = "mma of 16 x 8 x 16 and cp.async came with sm_80";
   static bool runs_on(std::string_view architecture) { return architecture != "sm_75"; }
 
-  static std::optional<std::string> declines(const Query& query) {
-    if (auto reason = fused_attention::declines(query.attention(), query.statistics)) return reason;
-    return nothing_admitted([] { return fused_mma::smallest_config; }, [&] { return default_config(query); },
-                            [&](const Config& config) { return forbidden(query, config); });
-  }
-  static constexpr auto forbidden = fused_mma::forbidden;
+  static constexpr auto reason = fused_mma::reason;
   static constexpr auto predict_us = fused_mma::predict_us;
-
-  static Config default_config(const Query& query) {
-    const std::vector<Config> list = fused_mma::admitted(query);
-    return list.empty() ? fused_mma::smallest_config : list.front();
-  }
-  static std::vector<Config> space(const Query& query) {
-    std::vector<Config> list = {default_config(query)};
-    fused_mma::for_each_config([&](const Config& config) { add_new(list, config); });
-    return list;
-  }
-  static std::vector<Config> short_list(const Query& query) {
-    constexpr std::size_t length = 12;
-    std::vector<Config> list = {default_config(query)};
-    for (const Config& candidate : fused_mma::admitted(query))
-      if (list.size() < length) add_new(list, candidate);
-    return list;
-  }
-
-  static TopologyNeeds needs(const Query& query, const Config& config) {
-    return {.index = query.attention().index, .key_tile_queries = block_queries(config)};
-  }
-  static std::int64_t workspace_bytes(const Query& query, const Config& config) {
-    return fused_attention::workspace_bytes(query, fused_mma::cut_of(config));
-  }
-  static std::vector<Launch> launches(const Query& query, const Config& config, const TopologyPointers& topology) {
-    std::vector<Launch> list = {fused_mma::attend_launch(query, config, topology)};
-    if (config.slices > 1) list.push_back(fused_attention::join_launch(query, fused_mma::cut_of(config), topology));
-    return list;
-  }
+  static constexpr Config smallest_config = {.warps = 1, .warp_strips = 1, .step_keys = 16};
+  static constexpr std::size_t short_list_length = 12;
+  static void for_each_config(const auto& visit) { fused_mma::for_each_config(visit); }
 };
 
 }  // namespace

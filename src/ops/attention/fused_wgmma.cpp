@@ -5,9 +5,7 @@
 
 #include <abi/fused_wgmma.h>
 
-#include "codegen/expression.hpp"
-#include "ops/attention/fused.hpp"
-#include "ops/config_list.hpp"
+#include "ops/attention/fused_family.hpp"
 #include "ops/families.hpp"
 #include "ops/limits.hpp"
 
@@ -18,10 +16,6 @@ namespace fused_wgmma {
 namespace {
 
 static_assert(codegen::lists_every_field<FusedWgmmaConfig>(), "fields(FusedWgmmaConfig) must name every member");
-
-fused_attention::Cut cut_of(const FusedWgmmaConfig& config) {
-  return {.block_queries = block_queries(config), .slices = config.slices};
-}
 
 // Rules: what only the problem or the device knows, and what cannot be fast.
 
@@ -61,8 +55,8 @@ constexpr std::array rules = {
     fused_attention::queries_fill_blocks<Case>,
 };
 
-std::optional<std::string> forbidden(const AttentionQuery& query, const FusedWgmmaConfig& config) {
-  return to_reason(reason_against(case_of(query, config), rules));
+const char* reason(const AttentionQuery& query, const FusedWgmmaConfig& config) {
+  return reason_against(case_of(query, config), rules);
 }
 
 // The cost model: cycles of an SM for a tile of a block, by its products and exponentials, or by what is gathered.
@@ -80,7 +74,7 @@ double tile_cycles(const FusedAttentionTraits& t, const FusedWgmmaConfig& c) {
 double predict_us(const AttentionQuery& query, const FusedWgmmaConfig& config) {
   // Of one warpgroup: products, exponentials, barriers. What is waited for is shared by the tiles of a step.
   const double from_tile_to_tile = 900 + 500.0 / config.step_tiles;
-  return fused_attention::predict_us(query, cut_of(config),
+  return fused_attention::predict_us(query, fused_attention::cut_of(config),
                                      {.resident = static_cast<double>(config.min_blocks),
                                       .tile_cycles = tile_cycles(fused_attention::traits(query), config),
                                       .least_cycles = from_tile_to_tile});
@@ -110,82 +104,35 @@ void for_each_config(Visit visit) {
                                      .keeps_queries = keeps});
 }
 
-/// Every admitted combination, best first.
-std::vector<FusedWgmmaConfig> admitted(const AttentionQuery& query) {
-  std::vector<FusedWgmmaConfig> all;
-  for_each_config([&](const FusedWgmmaConfig& config) { all.push_back(config); });
-  return ranked(
-      all, [&](const FusedWgmmaConfig& config) { return reason_against(case_of(query, config), rules) == nullptr; },
-      [&](const FusedWgmmaConfig& config) { return predict_us(query, config); });
-}
-
-constexpr FusedWgmmaConfig smallest_config = {.groups = 1, .stages = 2};
-
-Launch attend_launch(const AttentionQuery& query, const FusedWgmmaConfig& config, const TopologyPointers& topology) {
-  const FusedAttentionTraits t = fused_attention::traits(query);
-  const device::LaunchShape shape = {
-      .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
-  return Launch::of<AttentionArguments, FusedAttentionArgs>(
-      {.family = "fused_wgmma",
-       .header = "attention/fused_wgmma.h",
-       .expression = codegen::name_expression("fused_wgmma", "FusedAttentionTraits", t, "FusedWgmmaConfig", config),
-       .features = "a"},
-      shape, fused_attention::binding(query, cut_of(config), topology));
-}
-
 }  // namespace
 }  // namespace fused_wgmma
 
 namespace {
 
-struct FusedWgmma {
-  using Query = AttentionQuery;
-  using Config = FusedWgmmaConfig;
+struct FusedWgmma : fused_attention::ForwardFamily<FusedWgmma, FusedWgmmaConfig> {
   static constexpr std::string_view name = "fused_wgmma";
+  static constexpr const char* config_name = "FusedWgmmaConfig";
+  static constexpr const char* features = "a";
   static constexpr const char* why_not_there = "wgmma is an instruction of sm_90a alone";
   static bool runs_on(std::string_view architecture) { return architecture == "sm_90"; }
 
-  static std::optional<std::string> declines(const Query& query) {
-    if (auto reason = fused_attention::declines(query.attention(), query.statistics)) return reason;
-    return nothing_admitted([] { return fused_wgmma::smallest_config; }, [&] { return default_config(query); },
-                            [&](const Config& config) { return forbidden(query, config); });
-  }
-  static constexpr auto forbidden = fused_wgmma::forbidden;
+  static constexpr auto reason = fused_wgmma::reason;
   static constexpr auto predict_us = fused_wgmma::predict_us;
+  static constexpr Config smallest_config = {.groups = 1, .stages = 2};
+  static constexpr std::size_t short_list_length = 16;
+  static void for_each_config(const auto& visit) { fused_wgmma::for_each_config(visit); }
 
-  static Config default_config(const Query& query) {
-    const std::vector<Config> list = fused_wgmma::admitted(query);
-    return list.empty() ? fused_wgmma::smallest_config : list.front();
-  }
-  static std::vector<Config> space(const Query& query) {
-    std::vector<Config> list = {default_config(query)};
-    fused_wgmma::for_each_config([&](const Config& config) { add_new(list, config); });
-    return list;
-  }
   /// The best of each shape: what else differs, stages and slices, the model tells apart.
   static std::vector<Config> short_list(const Query& query) {
-    constexpr std::size_t length = 16;
     std::vector<Config> list = {default_config(query)};
     const auto same_shape = [](const Config& a, const Config& b) {
       return a.groups == b.groups && a.step_tiles == b.step_tiles && a.min_blocks == b.min_blocks &&
              a.keeps_queries == b.keeps_queries;
     };
-    for (const Config& candidate : fused_wgmma::admitted(query))
-      if (list.size() < length &&
+    for (const Config& candidate : admitted(query))
+      if (list.size() < short_list_length &&
           std::none_of(list.begin(), list.end(), [&](const Config& listed) { return same_shape(listed, candidate); }))
         list.push_back(candidate);
-    return list;
-  }
-
-  static TopologyNeeds needs(const Query& query, const Config& config) {
-    return {.index = query.attention().index, .key_tile_queries = block_queries(config)};
-  }
-  static std::int64_t workspace_bytes(const Query& query, const Config& config) {
-    return fused_attention::workspace_bytes(query, fused_wgmma::cut_of(config));
-  }
-  static std::vector<Launch> launches(const Query& query, const Config& config, const TopologyPointers& topology) {
-    std::vector<Launch> list = {fused_wgmma::attend_launch(query, config, topology)};
-    if (config.slices > 1) list.push_back(fused_attention::join_launch(query, fused_wgmma::cut_of(config), topology));
     return list;
   }
 };

@@ -1,0 +1,93 @@
+// What the families of attention without scores in memory say alike: their lists of configs, and the launches of the
+// forward pass.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "codegen/expression.hpp"
+#include "ops/attention/fused.hpp"
+#include "ops/config_list.hpp"
+
+namespace vostok::ops::fused_attention {
+
+/// Of either pass. Own has, beside a family's `name`: `reason(query, config)`, the broken rule or null; `predict_us`;
+/// `for_each_config(visit)`, over the space; `smallest_config`; and `short_list_length`.
+template <class Own, class OwnQuery, class OwnConfig>
+struct ListedFamily {
+  using Query = OwnQuery;
+  using Config = OwnConfig;
+
+  static std::optional<std::string> forbidden(const Query& query, const Config& config) {
+    return to_reason(Own::reason(query, config));
+  }
+  static std::optional<std::string> declines(const Query& query) {
+    if (auto reason = fused_attention::declines(query.attention(), query.statistics)) return reason;
+    return nothing_admitted([] { return Own::smallest_config; }, [&] { return default_config(query); },
+                            [&](const Config& config) { return forbidden(query, config); });
+  }
+  /// Every admitted config of the space, best first.
+  static std::vector<Config> admitted(const Query& query) {
+    std::vector<Config> all;
+    Own::for_each_config([&](const Config& config) { all.push_back(config); });
+    return ranked(
+        all, [&](const Config& config) { return Own::reason(query, config) == nullptr; },
+        [&](const Config& config) { return Own::predict_us(query, config); });
+  }
+  static Config default_config(const Query& query) {
+    const std::vector<Config> list = admitted(query);
+    return list.empty() ? Own::smallest_config : list.front();
+  }
+  static std::vector<Config> space(const Query& query) {
+    std::vector<Config> list = {default_config(query)};
+    Own::for_each_config([&](const Config& config) { add_new(list, config); });
+    return list;
+  }
+  static std::vector<Config> short_list(const Query& query) {
+    std::vector<Config> list = {default_config(query)};
+    for (const Config& candidate : admitted(query))
+      if (list.size() < Own::short_list_length) add_new(list, candidate);
+    return list;
+  }
+};
+
+template <class Config>
+Cut cut_of(const Config& config) {
+  return {.block_queries = block_queries(config), .slices = config.slices};
+}
+
+/// Of the forward pass. Own has `config_name`, its config's type, and `features` of its kernel (KernelRequest), too.
+template <class Own, class OwnConfig>
+struct ForwardFamily : ListedFamily<Own, AttentionQuery, OwnConfig> {
+  static TopologyNeeds needs(const AttentionQuery& query, const OwnConfig& config) {
+    return {.index = query.attention().index, .key_tile_queries = block_queries(config)};
+  }
+  static std::int64_t workspace_bytes(const AttentionQuery& query, const OwnConfig& config) {
+    return fused_attention::workspace_bytes(query, cut_of(config));
+  }
+  static std::vector<Launch> launches(const AttentionQuery& query, const OwnConfig& config,
+                                      const TopologyPointers& topology) {
+    std::vector<Launch> list = {attend_launch(query, config, topology)};
+    if (config.slices > 1) list.push_back(join_launch(query, cut_of(config), topology));
+    return list;
+  }
+
+ private:
+  static Launch attend_launch(const AttentionQuery& query, const OwnConfig& config, const TopologyPointers& topology) {
+    const FusedAttentionTraits t = traits(query);
+    const device::LaunchShape shape = {
+        .grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)};
+    return Launch::of<AttentionArguments, FusedAttentionArgs>(
+        {.family = std::string(Own::name),
+         .header = fmt::format("attention/{}.h", Own::name),
+         .expression = codegen::name_expression(Own::name, "FusedAttentionTraits", t, Own::config_name, config),
+         .features = Own::features},
+        shape, binding(query, cut_of(config), topology));
+  }
+};
+
+}  // namespace vostok::ops::fused_attention
