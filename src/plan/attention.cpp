@@ -61,7 +61,7 @@ struct AttentionState final : AttentionParts<SparseAttention> {
     workspace_bytes = carving.bytes();
     saved_bytes = of.saved_bytes();
     note_heads(of);
-    const auto list = attention_operands(problem, topology.statistics(), saved_bytes);
+    const auto list = attention_operands(problem, topology.statistics());
     operands.assign(list.begin(), list.end());
   }
 
@@ -94,7 +94,7 @@ struct AttentionState final : AttentionParts<SparseAttention> {
         {.values = s,
          .output = p,
          .row_statistics = problem.saved == Saved::row_statistics ? static_cast<float*>(arguments.saved) : nullptr,
-         .scale = attention_scale(problem, arguments.scale),
+         .scale = ops::attention_scale(problem.n, arguments.scale),
          .workspace = own});
     product.execute(stream, {.values = p, .dense = arguments.value, .output = arguments.output, .workspace = own});
   }

@@ -79,11 +79,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
     workspace_bytes = carving.bytes();
     saved_bytes = of.saved_bytes();
     note_heads(of);
-    note_operands(of.regions());
-  }
-
-  void note_operands(const AttentionRegions& regions) {
-    const auto list = attention_backward_operands(forward(), regions, topology.nonzeros() > 0, saved_bytes);
+    const auto list = attention_backward_operands(forward(), topology.statistics());
     operands.assign(list.begin(), list.end());
   }
 
@@ -132,7 +128,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
 
   /// Computes the first group of heads of these arguments.
   void execute_some(Stream stream, const AttentionBackwardArguments& arguments) const {
-    const float scale = attention_scale(forward(), arguments.scale);
+    const float scale = ops::attention_scale(forward().n, arguments.scale);
     void* const own = part(arguments.workspace, step_at);
     void* const gradient = part(arguments.workspace, gradient_at);
     const void* const p = find_probabilities(stream, arguments, scale);

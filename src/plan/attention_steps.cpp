@@ -1,11 +1,9 @@
 #include "plan/attention_steps.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/checked.hpp"
 #include "ops/attention/problem.hpp"
-#include "ops/stored_matrix.hpp"
 #include "plan/plan_state.hpp"
 
 namespace vostok::plan {
@@ -24,29 +22,11 @@ void require_layout(const char* object, const char* leading_field, std::int64_t 
 /// more: two 9 %, one 19 % (bench/notes/models.md#heads-at-a-time).
 constexpr std::int64_t most_probability_bytes = std::int64_t{128} << 20;
 
-std::int64_t value_size_of(const SparseAttention& problem) {
-  return problem.value_size != 0 ? problem.value_size : problem.n;
-}
-
 /// Elements between the scores of two heads.
 std::int64_t score_stride(const TopologyStatistics& mask) { return round_up(mask.nonzeros, 16 / size_of(Dtype::f16)); }
 
-struct HeadsOf {
-  ops::StoredMatrix query, key, value, output;
-};
-
-HeadsOf heads_of(const SparseAttention& problem, const TopologyStatistics& mask) {
-  const auto stored = [](std::int64_t rows, std::int64_t width, std::int64_t leading, std::int64_t stride) {
-    return ops::stored_matrix(Layout::row_major, rows, width, leading, stride);
-  };
-  return {.query = stored(mask.rows, problem.n, problem.query_leading, problem.query_stride),
-          .key = stored(mask.cols, problem.n, problem.key_leading, problem.key_stride),
-          .value = stored(mask.cols, value_size_of(problem), problem.value_leading, problem.value_stride),
-          .output = stored(mask.rows, value_size_of(problem), problem.output_leading, problem.output_stride)};
-}
-
 HeadStrides operand_strides(const SparseAttention& problem, const TopologyStatistics& mask) {
-  const HeadsOf heads = heads_of(problem, mask);
+  const ops::AttentionMatrices heads = ops::attention_matrices(problem, mask);
   const auto bytes = [&](const ops::StoredMatrix& one) {
     return checked_multiply(one.stride, size_of(problem.element), "a head's bytes");
   };
@@ -106,7 +86,7 @@ void validate_attention(const char* object, const SparseAttention& problem, cons
   ops::require_at_least(object, "value_size", problem.value_size, 0);
   ops::require_at_least(object, "batch", problem.batch, 0);
   ops::require_alignment(object, problem.alignment_bytes, problem.element);
-  const std::int64_t value_size = value_size_of(problem);
+  const std::int64_t value_size = ops::value_size_of(problem);
   require_layout(object, "query_leading", problem.query_leading, "query_stride", problem.query_stride, mask.rows,
                  problem.n, problem.batch);
   require_layout(object, "key_leading", problem.key_leading, "key_stride", problem.key_stride, mask.cols, problem.n,
@@ -128,25 +108,27 @@ Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, 
           .asked_by = "saved"};
 }
 
-std::array<Operand, 5> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask,
-                                          std::int64_t saved_bytes) {
-  const AttentionRegions regions = AttentionSteps(problem, mask, problem.batch).regions();
+std::array<Operand, 5> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
+  const AttentionSteps of(problem, mask, problem.batch);
+  const AttentionRegions regions = of.regions();
+  const Alignment alignment = declared(problem.alignment_bytes, problem.element);
+  const bool attends = mask.nonzeros > 0;
+  return {
+      heads_operand("query", regions.query, alignment, attends), heads_operand("key", regions.key, alignment, attends),
+      heads_operand("value", regions.value, alignment, attends),
+      heads_operand("output", regions.output, alignment, true, true), saved_operand(problem, of.saved_bytes(), true)};
+}
+
+std::array<Operand, 8> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
+  const AttentionSteps of(problem, mask, problem.batch);
+  const AttentionRegions regions = of.regions();
   const Alignment alignment = declared(problem.alignment_bytes, problem.element);
   const bool attends = mask.nonzeros > 0;
   return {heads_operand("query", regions.query, alignment, attends),
           heads_operand("key", regions.key, alignment, attends),
           heads_operand("value", regions.value, alignment, attends),
-          heads_operand("output", regions.output, alignment, true, true), saved_operand(problem, saved_bytes, true)};
-}
-
-std::array<Operand, 8> attention_backward_operands(const SparseAttention& problem, const AttentionRegions& regions,
-                                                   bool attends, std::int64_t saved_bytes) {
-  const Alignment alignment = declared(problem.alignment_bytes, problem.element);
-  return {heads_operand("query", regions.query, alignment, attends),
-          heads_operand("key", regions.key, alignment, attends),
-          heads_operand("value", regions.value, alignment, attends),
           heads_operand("output_gradient", regions.output, alignment, attends),
-          saved_operand(problem, saved_bytes, false),
+          saved_operand(problem, of.saved_bytes(), false),
           heads_operand("query_gradient", regions.query, alignment, true, true),
           heads_operand("key_gradient", regions.key, alignment, true, true),
           heads_operand("value_gradient", regions.value, alignment, true, true)};
@@ -156,7 +138,7 @@ AttentionSteps::AttentionSteps(const SparseAttention& problem, const TopologySta
     : problem_(problem),
       mask_(mask),
       heads_(heads),
-      value_size_(value_size_of(problem)),
+      value_size_(ops::value_size_of(problem)),
       score_stride_(score_stride(mask)) {}
 
 Sddmm AttentionSteps::sddmm() const {
@@ -264,7 +246,7 @@ Spmm AttentionSteps::key_gradient() const {
 }
 
 AttentionRegions AttentionSteps::regions() const {
-  const HeadsOf heads = heads_of(problem_, mask_);
+  const ops::AttentionMatrices heads = ops::attention_matrices(problem_, mask_);
   const auto region = [&](const ops::StoredMatrix& one) {
     return matrix_region(one, problem_.element, problem_.batch);
   };
@@ -295,11 +277,6 @@ std::int64_t AttentionSteps::saved_bytes() const {
                               "the statistics' bytes");
   }
   return 0;
-}
-
-float attention_scale(const SparseAttention& problem, float passed) {
-  if (passed != 0) return passed;
-  return problem.n > 0 ? 1.0F / std::sqrt(static_cast<float>(problem.n)) : 1.0F;  // without sizes every score is 0
 }
 
 std::int64_t Carving::take(std::int64_t bytes) {

@@ -39,12 +39,10 @@ inline Operand heads_operand(const char* name, const Region& region, Alignment a
 Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written);
 
 /// The operands of a forward pass, in the order of AttentionArguments.
-std::array<Operand, 5> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask,
-                                          std::int64_t saved_bytes);
+std::array<Operand, 5> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask);
 
-/// Those of a backward pass, in the order of AttentionBackwardArguments. `attends`: some query names a key.
-std::array<Operand, 8> attention_backward_operands(const SparseAttention& problem, const AttentionRegions& regions,
-                                                   bool attends, std::int64_t saved_bytes);
+/// Those of a backward pass, in the order of AttentionBackwardArguments.
+std::array<Operand, 8> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask);
 
 /// Bytes between two heads of an array that holds all heads; `saved` is 0 if nothing is saved.
 struct HeadStrides {
@@ -89,9 +87,6 @@ class AttentionSteps {
   std::int64_t value_size_;
   std::int64_t score_stride_;
 };
-
-/// The factor of the scores: `passed`, or 1 / sqrt(n) if that is 0.
-float attention_scale(const SparseAttention& problem, float passed);
 
 /// Shared by the plans of the forward and the backward pass: both compute the heads in groups.
 template <class Problem>

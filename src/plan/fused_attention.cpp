@@ -17,16 +17,24 @@ std::int64_t saved_bytes(const SparseAttention& attention, const TopologyStatist
 
 }  // namespace
 
-template <>
-struct Operation<FusedAttention> {
-  static constexpr const char* object = "attention";
-  using State = PlanStateOf<FusedAttention>;
-  using Query = ops::AttentionQuery;
+/// What both passes say alike.
+template <class Fused>
+struct FusedOperation {
+  using State = PlanStateOf<Fused>;
+  using Query = ops::AttentionQueryOf<Fused>;
 
-  static void validate(const FusedAttention& problem, const TopologyStatistics& mask) {
-    validate_attention(object, problem.attention, mask);
+  static void validate(const Fused& problem, const TopologyStatistics& mask) {
+    validate_attention(Operation<Fused>::object, problem.attention, mask);
   }
-  static bool transposed(const FusedAttention&) { return false; }
+  static bool transposed(const Fused&) { return false; }
+  static std::int64_t size_of_call(const State& state, typename Fused::Arguments&) { return state.problem.attention.n; }
+  static Scale scale(const Fused&) { return Scale::host; }
+};
+
+template <>
+struct Operation<FusedAttention> : FusedOperation<FusedAttention> {
+  static constexpr const char* object = "attention";
+
   static std::vector<ops::SizeRange> ranges(const FusedAttention& problem, const TopologyStatistics& mask) {
     if (problem.attention.batch == 0 || mask.rows == 0) return {};
     return {{.least = problem.attention.n, .most = problem.attention.n}};
@@ -42,26 +50,18 @@ struct Operation<FusedAttention> {
     return std::make_unique<tune::AttentionCase>(device, attention, std::move(mask), seed, saved);
   }
 
-  static std::int64_t size_of_call(const State& state, AttentionArguments&) { return state.problem.attention.n; }
   static std::array<Operand, 5> operands(const FusedAttention& problem, const TopologyStatistics& mask, std::int64_t) {
-    return attention_operands(problem.attention, mask, saved_bytes(problem.attention, mask));
+    return attention_operands(problem.attention, mask);
   }
   static std::array<const void*, 5> pointers(const AttentionArguments& call) {
     return {call.query, call.key, call.value, call.output, call.saved};
   }
-  static Scale scale(const FusedAttention&) { return Scale::host; }
 };
 
 template <>
-struct Operation<FusedAttentionBackward> {
+struct Operation<FusedAttentionBackward> : FusedOperation<FusedAttentionBackward> {
   static constexpr const char* object = "attention's gradient";
-  using State = PlanStateOf<FusedAttentionBackward>;
-  using Query = ops::AttentionBackwardQuery;
 
-  static void validate(const FusedAttentionBackward& problem, const TopologyStatistics& mask) {
-    validate_attention(object, problem.attention, mask);
-  }
-  static bool transposed(const FusedAttentionBackward&) { return false; }
   static std::vector<ops::SizeRange> ranges(const FusedAttentionBackward& problem, const TopologyStatistics& mask) {
     if (problem.attention.batch == 0 || (mask.rows == 0 && mask.cols == 0)) return {};
     return {{.least = problem.attention.n, .most = problem.attention.n}};
@@ -79,20 +79,14 @@ struct Operation<FusedAttentionBackward> {
                                                          std::move(mask), seed, saved);
   }
 
-  static std::int64_t size_of_call(const State& state, AttentionBackwardArguments&) {
-    return state.problem.attention.n;
-  }
   static std::array<Operand, 8> operands(const FusedAttentionBackward& problem, const TopologyStatistics& mask,
                                          std::int64_t) {
-    const SparseAttention& attention = problem.attention;
-    return attention_backward_operands(attention, AttentionSteps(attention, mask, attention.batch).regions(),
-                                       mask.nonzeros > 0, saved_bytes(attention, mask));
+    return attention_backward_operands(problem.attention, mask);
   }
   static std::array<const void*, 8> pointers(const AttentionBackwardArguments& call) {
     return {call.query,          call.key,          call.value,         call.output_gradient, call.saved,
             call.query_gradient, call.key_gradient, call.value_gradient};
   }
-  static Scale scale(const FusedAttentionBackward&) { return Scale::host; }
 };
 
 PlanStatePointer make_plan(const Planner& planner, const FusedAttention& problem, const Topology& mask,

@@ -37,17 +37,18 @@ std::int64_t sums_bytes(const AttentionQuery& query, const Cut& cut) {
 
 }  // namespace
 
-float scale_of(std::int64_t size, float passed) {
-  return passed != 0 ? passed : 1.0F / std::sqrt(static_cast<float>(size));
+HeadSizes head_sizes(const SparseAttention& attention) {
+  const int key = rounded_head_size(attention.n), value = rounded_head_size(attention.value_size);
+  return {.key = key, .value = value, .whole = key == attention.n && value == attention.value_size};
 }
 
 FusedAttentionTraits traits(const AttentionQuery& query) {
   const SparseAttention& attention = query.attention();
-  const int key_size = rounded_head_size(attention.n), value_size = rounded_head_size(attention.value_size);
+  const HeadSizes sizes = head_sizes(attention);
   return {.element = attention.element,
-          .key_size = key_size,
-          .value_size = value_size,
-          .whole = key_size == attention.n && value_size == attention.value_size,
+          .key_size = sizes.key,
+          .value_size = sizes.value,
+          .whole = sizes.whole,
           .statistics = attention.saved == Saved::row_statistics,
           .index = attention.index};
 }
@@ -104,7 +105,7 @@ device::Dim3 Binding::operator()(const AttentionArguments& call, FusedAttentionA
   args.value = call.value;
   args.output = call.output;
   args.statistics = static_cast<float*>(call.saved);
-  args.scale = scale_of(fixed.key_size, call.scale);
+  args.scale = attention_scale(fixed.key_size, call.scale);
   args.partial_sums = static_cast<float*>(call.workspace);
   args.partial_rows = reinterpret_cast<float*>(static_cast<char*>(call.workspace) + sums_bytes);
   return joins ? grid_of(blocks, 1) : grid_of(blocks, fixed.heads);

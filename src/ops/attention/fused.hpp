@@ -18,15 +18,20 @@ namespace vostok::ops::fused_attention {
 
 FusedAttentionTraits traits(const AttentionQuery& query);
 
+/// Of keys and values, as kernels are compiled for them.
+struct HeadSizes {
+  int key;
+  int value;
+  bool whole;  ///< whether lines have no more elements than the problem's
+};
+HeadSizes head_sizes(const SparseAttention& attention);
+
 /// Why no family computes this problem, or its gradients, without scores in memory; nothing if one may.
 std::optional<std::string> declines(const SparseAttention& attention, const TopologyStatistics& mask);
 
 /// Tiles of keys of a block of so many queries, by the mask's statistics: keys in runs are a band, others are spread
 /// over all.
 double expected_tiles(const TopologyStatistics& mask, int block_queries);
-
-/// The factor of the scores: `passed`, or 1 / sqrt(size) if that is 0.
-float scale_of(std::int64_t size, float passed);
 
 /// How a family cuts the problem.
 struct Cut {

@@ -22,13 +22,13 @@ static_assert(codegen::lists_every_field<FusedBackwardConfig>(), "fields(FusedBa
 
 FusedBackwardTraits traits(const AttentionBackwardQuery& query, BackwardPart part) {
   const SparseAttention& attention = query.attention();
-  const int key_size = rounded_head_size(attention.n), value_size = rounded_head_size(attention.value_size);
+  const fused_attention::HeadSizes sizes = fused_attention::head_sizes(attention);
   const bool narrow = std::max(query.statistics.rows, query.statistics.cols) <= 65536;
   return {.part = part,
           .element = attention.element,
-          .key_size = key_size,
-          .value_size = value_size,
-          .whole = key_size == attention.n && value_size == attention.value_size,
+          .key_size = sizes.key,
+          .value_size = sizes.value,
+          .whole = sizes.whole,
           .index = narrow ? IndexType::u16 : IndexType::i32};
 }
 
@@ -123,7 +123,7 @@ struct Binding {
 
   device::Dim3 operator()(const AttentionBackwardArguments& call, FusedBackwardArgs& args) const {
     args = fixed;
-    args.walk.scale = fused_attention::scale_of(fixed.walk.key_size, call.scale);
+    args.walk.scale = attention_scale(fixed.walk.key_size, call.scale);
     args.statistics = static_cast<float*>(call.workspace);
     const bool by_key = part == BackwardPart::by_key;
     args.walk.query = by_key ? call.key : call.query;

@@ -2,6 +2,7 @@
 // forward pass.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -48,9 +49,8 @@ struct ListedFamily {
     return list;
   }
   static std::vector<Config> short_list(const Query& query) {
-    std::vector<Config> list = {default_config(query)};
-    for (const Config& candidate : admitted(query))
-      if (list.size() < Own::short_list_length) add_new(list, candidate);
+    std::vector<Config> list = admitted(query);
+    list.resize(std::clamp<std::size_t>(list.size(), 1, Own::short_list_length), Own::smallest_config);
     return list;
   }
 };

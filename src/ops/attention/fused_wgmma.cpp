@@ -124,12 +124,13 @@ struct FusedWgmma : fused_attention::ForwardFamily<FusedWgmma, FusedWgmmaConfig>
 
   /// The best of each shape: what else differs, stages and slices, the model tells apart.
   static std::vector<Config> short_list(const Query& query) {
-    std::vector<Config> list = {default_config(query)};
+    const std::vector<Config> all = admitted(query);
+    std::vector<Config> list = {all.empty() ? smallest_config : all.front()};
     const auto same_shape = [](const Config& a, const Config& b) {
       return a.groups == b.groups && a.step_tiles == b.step_tiles && a.min_blocks == b.min_blocks &&
              a.keeps_queries == b.keeps_queries;
     };
-    for (const Config& candidate : admitted(query))
+    for (const Config& candidate : all)
       if (list.size() < short_list_length &&
           std::none_of(list.begin(), list.end(), [&](const Config& listed) { return same_shape(listed, candidate); }))
         list.push_back(candidate);

@@ -7,6 +7,7 @@
 
 #include "ops/family.hpp"
 #include "ops/problem_fields.hpp"
+#include "ops/stored_matrix.hpp"
 
 namespace vostok {
 
@@ -62,6 +63,19 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
 }
 
 namespace ops {
+
+inline std::int64_t value_size_of(const SparseAttention& problem) {
+  return problem.value_size != 0 ? problem.value_size : problem.n;
+}
+
+/// How each operand [batch, rows, size] lies.
+struct AttentionMatrices {
+  StoredMatrix query, key, value, output;
+};
+AttentionMatrices attention_matrices(const SparseAttention& problem, const TopologyStatistics& mask);
+
+/// The factor of the scores: `passed`, or 1 / sqrt(size of a key) if that is 0.
+float attention_scale(std::int64_t key_size, float passed);
 
 /// Of either pass. Sizes, leading dimensions, strides and the index are filled in.
 template <class Problem>
