@@ -60,6 +60,16 @@ constexpr bool lists_every_problem_field() {
   return listed == codegen::field_count<P>();
 }
 
+/// The field that says in which type kernels read column indices, wherever the problem has it; null if it has none.
+template <class P>
+auto index_field(P& problem) {
+  std::conditional_t<std::is_const_v<P>, const IndexType*, IndexType*> index = nullptr;
+  problem_fields(problem, [&](const char*, auto& value, KeyRole) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, IndexType>) index = &value;
+  });
+  return index;
+}
+
 namespace detail {
 
 /// The power of two up to 16 that divides a stride; strides of 0 are packed.

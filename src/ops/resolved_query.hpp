@@ -21,8 +21,7 @@ std::shared_ptr<XQuery> resolved_query(std::string_view operation, Problem resol
   query->identity = identity_of(resolved);
   query->statistics = statistics;
   query->n = n;
-  if constexpr (requires { resolved.index; }) query->index = resolved.index;
-  if constexpr (requires { resolved.attention.index; }) query->index = resolved.attention.index;
+  if (const IndexType* index = index_field(resolved)) query->index = *index;
   query->device = device;
   query->problem = std::move(resolved);
   return query;

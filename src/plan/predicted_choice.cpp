@@ -26,10 +26,10 @@ std::shared_ptr<ops::Query> read(std::string_view operation, const ProblemKey& k
     return nullptr;  // the key is of another version
   }
   const Features& features = key.features;
-  if constexpr (requires { query->problem.index; }) {
+  if (IndexType* const field = ops::index_field(query->problem)) {
     const auto index = codegen::parse_value<IndexType>(features.index);
     if (!index) return nullptr;
-    query->index = query->problem.index = *index;
+    query->index = *field = *index;
   }
   query->operation = operation;
   query->exact = key.exact;

@@ -5,6 +5,7 @@
 #include "ops/sddmm/problem.hpp"
 #include "ops/spmm/problem.hpp"
 #include "plan/features.hpp"
+#include "plan/fused_attention.hpp"
 #include "plan/make_plan.hpp"
 #include "unit/plan/fixture.hpp"
 
@@ -44,6 +45,25 @@ TEST_CASE("a key alone gives the choice that the cost model makes for its proble
   planning.check(Spmm{.n = 64, .dense_layout = Layout::column_major, .math = Math::strict});
   planning.check(Sddmm{.n = 64});
   planning.check(Softmax{.element = Dtype::f16});
+  planning.check(FusedAttention{{.n = 64, .batch = 4, .element = Dtype::f16}});
+  planning.check(FusedAttentionBackward{{.n = 64, .batch = 4, .element = Dtype::bf16}});
+}
+
+TEST_CASE("a key alone gives a query whose kernels read the problem's type of column indices") {
+  Planning planning;
+  const auto reads = [&](const auto& problem) {
+    const Plan<std::remove_cvref_t<decltype(problem)>> plan(
+        make_plan(*planning.planner, problem, planning.topology, {.effort = Effort::heuristic}));
+    const auto& planned = plan.state()->choices.front().query;
+    const auto query = plan::query_of(plan::problem_key(*planned), *planning.fixture.device);
+    REQUIRE(query != nullptr);
+    CHECK(query->index == planned->index);
+    return query->index;
+  };
+  CHECK(reads(Spmm{.n = 64}) == IndexType::u16);
+  CHECK(reads(Sddmm{.n = 64, .index = IndexType::i32}) == IndexType::i32);
+  CHECK(reads(FusedAttention{{.n = 64, .element = Dtype::f16}}) == IndexType::u16);
+  CHECK(reads(FusedAttention{{.n = 64, .element = Dtype::f16, .index = IndexType::i32}}) == IndexType::i32);
 }
 
 TEST_CASE("a key of another version gives nothing") {
