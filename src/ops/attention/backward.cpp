@@ -1,0 +1,97 @@
+#include "ops/attention/backward.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+
+namespace vostok::ops::attention_backward {
+
+namespace {
+
+static_assert(codegen::lists_every_field<FusedBackwardTraits>(), "fields(FusedBackwardTraits) must name every member");
+
+struct Lines {
+  std::int64_t leading;
+  std::int64_t stride;
+};
+
+}  // namespace
+
+FusedBackwardTraits traits(const AttentionBackwardQuery& query, BackwardPart part) {
+  const SparseAttention& attention = query.attention();
+  const fused_attention::HeadSizes sizes = fused_attention::head_sizes(attention);
+  const bool narrow = std::max(query.statistics.rows, query.statistics.cols) <= 65536;
+  return {.part = part,
+          .element = attention.element,
+          .key_size = sizes.key,
+          .value_size = sizes.value,
+          .whole = sizes.whole,
+          .index = narrow ? IndexType::u16 : IndexType::i32};
+}
+
+TopologyStatistics transposed(TopologyStatistics mask) {
+  std::swap(mask.rows, mask.cols);
+  mask.longest_row = mask.cols;
+  mask.mean_row = mask.rows > 0 ? static_cast<double>(mask.nonzeros) / static_cast<double>(mask.rows) : 0;
+  return mask;
+}
+
+WalkedTiles walked_tiles(const AttentionBackwardQuery& query, int block_lines) {
+  const auto tiles = [&](const TopologyStatistics& mask) {
+    return static_cast<double>(query_blocks(mask.rows, block_lines) * query.attention().batch) *
+           fused_attention::expected_tiles(mask, block_lines);
+  };
+  return {.by_query = tiles(query.statistics), .by_key = tiles(transposed(query.statistics))};
+}
+
+std::int64_t workspace_bytes(const AttentionBackwardQuery& query) {
+  const std::int64_t queries = checked_multiply(query.attention().batch, query.statistics.rows, "queries of all heads");
+  return checked_multiply(queries, 2 * sizeof(float), "numbers of all queries");
+}
+
+device::Dim3 Binding::operator()(const AttentionBackwardArguments& call, FusedBackwardArgs& args) const {
+  args = fixed;
+  args.walk.scale = attention_scale(fixed.walk.key_size, call.scale);
+  args.statistics = static_cast<float*>(call.workspace);
+  const bool by_key = part == BackwardPart::by_key;
+  args.walk.query = by_key ? call.key : call.query;
+  args.walk.key = by_key ? call.query : call.key;
+  args.walk.value = by_key ? call.output_gradient : call.value;
+  args.own_values = by_key ? call.value : call.output_gradient;
+  args.key_gradient = by_key ? call.key_gradient : call.query_gradient;
+  args.value_gradient = call.value_gradient;
+  return grid_of(blocks, fixed.walk.heads);
+}
+
+Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPart part,
+                const TopologyPointers& topology) {
+  const SparseAttention& attention = query.attention();
+  const bool by_key = part == BackwardPart::by_key;
+  const Lines queries{attention.query_leading, attention.query_stride},
+      keys{attention.key_leading, attention.key_stride}, values{attention.value_leading, attention.value_stride},
+      outputs{attention.output_leading, attention.output_stride};
+  const Lines own = by_key ? keys : queries, own_values = by_key ? values : outputs;
+  const Lines other = by_key ? queries : keys, other_values = by_key ? outputs : values;
+  Binding made{.fixed = {}, .blocks = 0, .part = part};
+  FusedAttentionArgs& walk = made.fixed.walk;
+  walk.query_leading = own.leading;
+  walk.query_stride = own.stride;
+  walk.key_leading = other.leading;
+  walk.key_stride = other.stride;
+  walk.value_leading = other_values.leading;
+  walk.value_stride = other_values.stride;
+  walk.heads = attention.batch;
+  walk.rows = by_key ? query.statistics.cols : query.statistics.rows;
+  walk.key_size = static_cast<int>(attention.n);
+  walk.value_size = static_cast<int>(attention.value_size);
+  walk.tiles = by_key ? topology.transposed.key_tiles : topology.key_tiles;
+  walk.row_offsets = static_cast<const int*>(by_key ? topology.transposed.row_offsets : topology.row_offsets);
+  walk.column_indices = by_key ? topology.transposed.column_indices : topology.column_indices;
+  made.fixed.own_values_leading = own_values.leading;
+  made.fixed.own_values_stride = own_values.stride;
+  made.fixed.queries = query.statistics.rows;
+  made.blocks = query_blocks(walk.rows, block_lines);
+  return made;
+}
+
+}  // namespace vostok::ops::attention_backward

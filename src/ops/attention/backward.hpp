@@ -1,0 +1,87 @@
+// What the families of attention's gradients share on the host: traits, arguments and the three launches.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <abi/fused_backward.h>
+
+#include "ops/attention/fused_family.hpp"
+
+namespace vostok::ops::attention_backward {
+
+FusedBackwardTraits traits(const AttentionBackwardQuery& query, BackwardPart part);
+
+/// The transposed mask's, as far as they are known: any column may be full.
+TopologyStatistics transposed(TopologyStatistics mask);
+
+/// Tiles that blocks of so many own lines walk, of all heads: by the mask, and by the transposed one.
+struct WalkedTiles {
+  double by_query;
+  double by_key;
+};
+WalkedTiles walked_tiles(const AttentionBackwardQuery& query, int block_lines);
+
+/// Two numbers for each query.
+std::int64_t workspace_bytes(const AttentionBackwardQuery& query);
+
+/// Fills a kernel's arguments from a call's.
+struct Binding {
+  FusedBackwardArgs fixed;
+  std::int64_t blocks;
+  BackwardPart part;
+
+  device::Dim3 operator()(const AttentionBackwardArguments& call, FusedBackwardArgs& args) const;
+};
+
+/// Of blocks of so many own lines.
+Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPart part,
+                const TopologyPointers& topology);
+
+// Rules of a family whose config has block_queries and min_blocks.
+
+template <class Case>
+inline constexpr Rule<Case> masks_have_tiles{
+    "the mask has no tiles for blocks of so many lines", [](const Case& c) {
+      return key_tiles_declined(c.query.statistics, block_queries(c.config)).has_value() ||
+             key_tiles_declined(transposed(c.query.statistics), block_queries(c.config)).has_value();
+    }};
+
+/// Own has `config_name`, its config's type, and `features` of its kernels (KernelRequest), beside what ListedFamily
+/// asks for.
+template <class Own, class OwnConfig>
+struct BackwardFamily : fused_attention::ListedFamily<Own, AttentionBackwardQuery, OwnConfig> {
+  using Query = AttentionBackwardQuery;
+
+  static TopologyNeeds needs(const Query& query, const OwnConfig& config) {
+    return {.index = traits(query, BackwardPart::rows).index,
+            .key_tile_queries = block_queries(config),
+            .transposed_key_tiles = true};
+  }
+  static std::int64_t workspace_bytes(const Query& query, const OwnConfig&) {
+    return attention_backward::workspace_bytes(query);
+  }
+  static std::vector<Launch> launches(const Query& query, const OwnConfig& config, const TopologyPointers& topology) {
+    std::vector<Launch> list;
+    for (const BackwardPart part : {BackwardPart::rows, BackwardPart::by_query, BackwardPart::by_key})
+      list.push_back(launch(query, config, part, topology));
+    return list;
+  }
+
+ private:
+  static Launch launch(const Query& query, const OwnConfig& config, BackwardPart part,
+                       const TopologyPointers& topology) {
+    const FusedBackwardTraits t = traits(query, part);
+    return Launch::of<AttentionBackwardArguments, FusedBackwardArgs>(
+        {.family = std::string(Own::name),
+         .header = fmt::format("attention/{}.h", Own::name),
+         .expression = codegen::name_expression(Own::name, "FusedBackwardTraits", t, Own::config_name, config),
+         .features = Own::features},
+        {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)},
+        binding(query, block_queries(config), part, topology));
+  }
+};
+
+}  // namespace vostok::ops::attention_backward

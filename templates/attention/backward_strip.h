@@ -1,0 +1,149 @@
+// What a warp makes of a strip of 16 own lines between the products of attention's gradient, whatever instruction
+// multiplies: probabilities and gradients of scores from fragments (parts/mma.h), two numbers of each query, and where
+// gradients leave, made again where they are not finite.
+#pragma once
+
+#include "abi/fused_backward.h"
+#include "attention/attention_work.h"
+#include "attention/gradient_again.h"
+#include "attention/strip_store.h"
+#include "parts/shared_address.h"
+
+namespace vostok {
+
+template <class F>
+class BackwardStrip {
+  static constexpr auto traits = F::traits;
+  static constexpr BackwardPart part = traits.part;
+
+ public:
+  __device__ BackwardStrip(const FusedBackwardArgs& args, long long head, long long first_row)
+      : args_(args),
+        head_(head),
+        first_row_(first_row),
+        lane_(threadIdx.x % 32),
+        rate_(exponent_rate(args.walk.scale)) {}
+
+  /// Once the launch before has stored them.
+  __device__ void take_numbers() {
+    if constexpr (part == BackwardPart::by_query)
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        if (row(half) < args_.walk.rows) numbers_[half] = load_numbers(args_, head_, row(half));
+  }
+
+  /// Adds scores, of which exponentials become, and gradients of probabilities to the two numbers of each own query.
+  template <int octets>
+  __device__ void add_rows(float (&scores)[octets][4], const float (&gradients)[octets][4], unsigned bits) {
+    mask_scores<octets>(scores, bits);
+    float factors[2];
+    softmax_.add(scores, rate_, factors);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float sum = 0.0F;
+#pragma unroll
+      for (int o = 0; o < octets; ++o)
+#pragma unroll
+        for (int i = 2 * half; i < 2 * half + 2; ++i)  // a key that is not named may hold anything
+          sum += is_named(bits, o, i) ? scores[o][i] * gradients[o][i] : 0.0F;
+      weighted_[half] = fmaf(weighted_[half], factors[half], sum);
+    }
+  }
+
+  /// Probabilities in place of scores. `numbers`: of the tile's queries, two words each; only by_key reads them.
+  template <int octets>
+  __device__ void make_probabilities(float (&scores)[octets][4], unsigned bits, SharedAddress numbers) const {
+#pragma unroll
+    for (int o = 0; o < octets; ++o) {
+      float logarithms[2];
+      load_columns(logarithms, numbers, o);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float logarithm = part == BackwardPart::by_key ? logarithms[i % 2] : numbers_[i / 2].logarithm;
+        scores[o][i] = is_named(bits, o, i) ? fast_exp2(fmaf(scores[o][i], rate_, -logarithm)) : 0.0F;
+      }
+    }
+  }
+
+  /// Gradients of scores in place of those of probabilities.
+  template <int octets>
+  __device__ void make_gradients(float (&gradients)[octets][4], const float (&probabilities)[octets][4], unsigned bits,
+                                 SharedAddress numbers) const {
+#pragma unroll
+    for (int o = 0; o < octets; ++o) {
+      float inners[2];
+      load_columns(inners, numbers + 4, o);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float inner = part == BackwardPart::by_key ? inners[i % 2] : numbers_[i / 2].inner;
+        gradients[o][i] = is_named(bits, o, i) ? probabilities[o][i] * (gradients[o][i] - inner) : 0.0F;
+      }
+    }
+  }
+
+  __device__ void store_rows() {
+    softmax_.finish();
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float weighted = warp_sum<1, 2>(weighted_[half]);
+      const bool exists = row(half) < args_.walk.rows;
+      if (exists && lane_ % 4 == 0)
+        store_numbers(args_, head_, row(half), softmax_.origin(half), softmax_.total(half), weighted);
+      make_again(half, is_finite(weighted) && is_finite(softmax_.total(half)));
+    }
+  }
+
+  /// Of more sums than there are elements, the first count; by_query has no sums of values.
+  template <int key_count, int value_count>
+  __device__ void store_gradients(float (&key_sums)[key_count][4], const float (&value_sums)[value_count][4]) const {
+    constexpr int key_octets = traits.key_size / 8, value_octets = traits.value_size / 8;
+    const FusedAttentionArgs& walk = args_.walk;
+    using Stored = typename Element<traits.element>::Storage;
+    bool finite[2] = {true, true};
+#pragma unroll
+    for (int i = 0; i < 4 * key_octets; ++i) key_sums[i / 4][i % 4] *= walk.scale;
+    StripStore<traits.element, traits.key_size, traits.whole>(
+        static_cast<Stored*>(args_.key_gradient) + head_ * walk.query_stride, walk.query_leading, first_row_, walk.rows,
+        walk.key_size)
+        .store(key_sums);
+    find_finite<key_octets>(finite, key_sums);
+    if constexpr (part == BackwardPart::by_key) {
+      StripStore<traits.element, traits.value_size, traits.whole>(
+          static_cast<Stored*>(args_.value_gradient) + head_ * args_.own_values_stride, args_.own_values_leading,
+          first_row_, walk.rows, walk.value_size)
+          .store(value_sums);
+      find_finite<value_octets>(finite, value_sums);
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) make_again(half, finite[half]);
+  }
+
+ private:
+  __device__ long long row(int half) const { return first_row_ + lane_ / 4 + 8 * half; }
+  static __device__ bool is_named(unsigned bits, int octet, int i) { return (bits >> (4 * octet + i) & 1) != 0; }
+
+  /// A word of each of the two columns that a lane has of an octet.
+  __device__ void load_columns(float (&words)[2], SharedAddress from, int octet) const {
+    if constexpr (part == BackwardPart::by_key)
+#pragma unroll
+      for (int c = 0; c < 2; ++c)
+        words[c] = __builtin_bit_cast(float, load_word(from + 8 * (8 * octet + 2 * (lane_ % 4) + c)));
+  }
+
+  /// Every lane of the warp comes here.
+  __device__ void make_again(int half, bool finite) const {
+    visit_lines(lanes_of_lines(row(half) < args_.walk.rows && !finite), row(half),
+                [&](long long one) { GradientAgain<F>(args_, head_, one).make(); });
+  }
+
+  const FusedBackwardArgs& args_;
+  const long long head_;
+  const long long first_row_;
+  const unsigned lane_;
+  const float rate_;
+  QueryNumbers numbers_[2] = {};
+  OnlineSoftmax softmax_;
+  float weighted_[2] = {0.0F, 0.0F};
+};
+
+}  // namespace vostok
