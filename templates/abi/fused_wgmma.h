@@ -1,8 +1,8 @@
 // fused_wgmma, attention by wgmma (sm_90a): what host and kernel share.
 #pragma once
 
+#include "abi/attention_groups.h"
 #include "abi/fused_attention.h"
-#include "abi/warpgroup_registers.h"
 
 namespace vostok {
 
@@ -28,21 +28,13 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("keeps_queries", config.keeps_queries);
 }
 
-/// Queries of a warpgroup.
-consteval int group_queries() { return 64; }
-
-constexpr int threads(const FusedWgmmaConfig& config) { return 128 * (config.groups + 1); }
+constexpr int threads(const FusedWgmmaConfig& config) { return group_threads(config.groups); }
 constexpr int block_queries(const FusedWgmmaConfig& config) { return group_queries() * config.groups; }
 
 constexpr int step_keys(const FusedWgmmaConfig& config) { return tile_keys() * config.step_tiles; }
 
-/// Shared memory is cut into slabs of lines of 128 bytes: 64 elements of each query, key or value.
-constexpr int slab_bytes(int lines) { return lines * 128; }
-constexpr int key_slabs(const FusedAttentionTraits& traits) { return (traits.key_size + 63) / 64; }
-/// Values are multiplied 64, 128 or 256 at a time.
-constexpr int value_width(const FusedAttentionTraits& traits) {
-  return traits.value_size <= 64 ? 64 : traits.value_size <= 128 ? 128 : 256;
-}
+constexpr int key_slabs(const FusedAttentionTraits& traits) { return slabs_of(traits.key_size); }
+constexpr int value_width(const FusedAttentionTraits& traits) { return multiplied_width(traits.value_size); }
 
 /// Of one step's keys and values.
 constexpr int wgmma_stage_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
@@ -59,16 +51,14 @@ constexpr int shared_bytes(const FusedAttentionTraits& traits, const FusedWgmmaC
 }
 
 constexpr int launch_registers(const FusedWgmmaConfig& config) {
-  return launched_registers(threads(config), config.min_blocks);
+  return launch_registers(config.groups, config.min_blocks);
 }
 constexpr bool exchanges_registers(const FusedWgmmaConfig& config) {
-  return config.groups > 1 || config.min_blocks > 1;
+  return exchanges_registers(config.groups, config.min_blocks);
 }
 constexpr int kept_registers(const FusedWgmmaConfig& config) { return config.step_tiles == 1 ? 40 : 56; }
 constexpr int gained_registers(const FusedWgmmaConfig& config) {
-  return exchanges_registers(config)
-             ? shared_out_registers(launch_registers(config), config.groups, kept_registers(config))
-             : launch_registers(config);
+  return gained_registers(config.groups, config.min_blocks, kept_registers(config));
 }
 
 /// Registers of a multiplying thread for sums, scores, probabilities and queries.

@@ -18,27 +18,38 @@ using namespace vostok;
 
 namespace {
 
-const ops::Family& family() {
-  static const std::unique_ptr<ops::Family> made = ops::make_fused_backward();
-  return *made;
+/// A family, and values to try of its configs.
+struct Tried {
+  std::unique_ptr<ops::Family> family;
+  test::FieldValues values;
+};
+
+const std::vector<Tried>& tried() {
+  static const std::vector<Tried> list = [] {
+    std::vector<Tried> made;
+    made.push_back({ops::make_fused_backward(),
+                    {{"warps", {"2", "4", "8"}},
+                     {"step_keys", {"16", "32", "64"}},
+                     {"stages", {"2", "3", "4"}},
+                     {"min_blocks", {"1", "2"}}}});
+    made.push_back({ops::make_fused_backward_wgmma(),
+                    {{"groups", {"1", "2", "3"}}, {"stages", {"2", "3", "5"}}, {"min_blocks", {"1", "2"}}}});
+    return made;
+  }();
+  return list;
 }
 
-const test::FieldValues field_values = {{"warps", {"2", "4", "8"}},
-                                        {"step_keys", {"16", "32", "64"}},
-                                        {"stages", {"2", "3", "4"}},
-                                        {"min_blocks", {"1", "2"}}};
-
-void check(const test::StepDevice& on, const SparseAttention& problem, const sparse::Csr& mask, const ops::Query& query,
-           const ops::Config& config) {
+void check(const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem,
+           const sparse::Csr& mask, const ops::Query& query, const ops::Config& config) {
   INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, n " << problem.n
                   << ", value_size " << problem.value_size << ", batch " << problem.batch << ", "
-                  << name(problem.element) << ", " << to_text(config.to_map()));
+                  << name(problem.element) << ", " << family.name() << " " << to_text(config.to_map()));
   const auto topology = on.topology(mask.view());
   SparseAttention saves_nothing = problem;
   saves_nothing.saved = Saved::none;
   tune::AttentionBackwardCase operands(on.device(), {.forward = saves_nothing}, mask, 5, 0);
-  const tune::Check check = test::run_family(on.device(), family(), query, config,
-                                             topology->pointers(family().needs(query, config)), operands);
+  const tune::Check check =
+      test::run_family(on.device(), family, query, config, topology->pointers(family.needs(query, config)), operands);
   CAPTURE(check.error);
   CAPTURE(check.tolerance);
   CHECK_MESSAGE(check.wrong.empty(), check.wrong);
@@ -50,16 +61,16 @@ struct Gradients {
   std::vector<float> by_query, by_key, by_value;
 };
 
-Gradients run(const Context& context, const sparse::Csr& mask, const std::vector<float>& key_values,
-              const std::vector<float>& value_values, std::uint64_t seed) {
+Gradients run(const Context& context, const std::string& family, const sparse::Csr& mask,
+              const std::vector<float>& key_values, const std::vector<float>& value_values, std::uint64_t seed) {
   device::Device& device = test::device_of(context);
   const auto drawn = [&](std::int64_t rows, std::uint64_t own) {
     return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), rows * size, seed + own));
   };
   const AttentionBackwardPlan plan =
       context.plan(SparseAttentionBackward{.forward = {.n = size, .element = Dtype::f16}},
-                   context.topology(mask.view()), PlanOptions{.family = "fused_backward"});
-  CHECK(plan.family() == "fused_backward");
+                   context.topology(mask.view()), PlanOptions{.family = family});
+  CHECK(plan.family() == family);
   const auto stored = [&](const std::vector<float>& values) { return test::stored(device, Dtype::f16, values); };
   const device::Buffer query = stored(drawn(queries, 1)), gradient = stored(drawn(queries, 2)),
                        key = stored(key_values), value = stored(value_values);
@@ -107,19 +118,25 @@ void check_lines(const std::vector<float>& usual, const std::vector<float>& foun
 TEST_CASE("gradients of attention without scores: configs of the space, and others, on random problems") {
   constexpr std::uint64_t seed = 4511;
   MESSAGE("seed " << seed);
-  for (const test::StepDevice& on : test::step_devices()) {
-    if (!family().runs_on(on.device().architecture())) continue;
-    sparse::Random random(seed);
-    for (int i = 0; i < (test::thread_sanitized ? 1 : 16); ++i) {
-      const SparseAttention problem = test::random_attention(random);
-      const sparse::Csr mask = test::random_attention_mask(random);
-      const auto topology = on.topology(mask.view());
-      const auto query =
-          ops::make_query(SparseAttentionBackward{.forward = problem}, topology->statistics(), &on.device());
-      REQUIRE_MESSAGE(!family().declines(*query), *family().declines(*query));
-      check(on, problem, mask, *query,
-            i % 2 == 0 ? test::random_config(family(), *query, field_values, random)
-                       : test::space_config(family(), *query, random));
+  for (const Tried& one : tried()) {
+    const ops::Family& family = *one.family;
+    for (const test::StepDevice& on : test::step_devices()) {
+      if (!family.runs_on(on.device().architecture())) {
+        MESSAGE(std::string(family.name()) << " skipped: it does not run on " << on.on.name);
+        continue;
+      }
+      sparse::Random random(seed);
+      for (int i = 0; i < (test::thread_sanitized ? 1 : 16); ++i) {
+        const SparseAttention problem = test::random_attention(random);
+        const sparse::Csr mask = test::random_attention_mask(random);
+        const auto topology = on.topology(mask.view());
+        const auto query =
+            ops::make_query(SparseAttentionBackward{.forward = problem}, topology->statistics(), &on.device());
+        REQUIRE_MESSAGE(!family.declines(*query), *family.declines(*query));
+        check(on, family, problem, mask, *query,
+              i % 2 == 0 ? test::random_config(family, *query, one.values, random)
+                         : test::space_config(family, *query, random));
+      }
     }
   }
 }
@@ -147,9 +164,15 @@ TEST_CASE("gradients of attention without scores: NaN in a value touches the lin
   }
   CHECK(!query_lines.empty());
   test::on_every_device([&](const Context& context) {
-    const Gradients usual = run(context, mask, key, value, seed), found = run(context, mask, key, spoilt, seed);
-    check_lines(usual.by_query, found.by_query, query_lines);
-    check_lines(usual.by_key, found.by_key, key_lines);
-    check_lines(usual.by_value, found.by_value, {});  // probabilities do not depend on values
+    for (const Tried& one : tried()) {
+      if (!one.family->runs_on(test::device_of(context).architecture())) continue;
+      const std::string family(one.family->name());
+      CAPTURE(family);
+      const Gradients usual = run(context, family, mask, key, value, seed),
+                      found = run(context, family, mask, key, spoilt, seed);
+      check_lines(usual.by_query, found.by_query, query_lines);
+      check_lines(usual.by_key, found.by_key, key_lines);
+      check_lines(usual.by_value, found.by_value, {});  // probabilities do not depend on values
+    }
   });
 }

@@ -13,6 +13,7 @@
 #include <abi/bias_activation.h>
 #include <abi/depthwise.h>
 #include <abi/fused_backward.h>
+#include <abi/fused_backward_wgmma.h>
 #include <abi/fused_mma.h>
 #include <abi/fused_wgmma.h>
 #include <abi/im2col.h>
@@ -71,6 +72,7 @@ const std::map<std::string, std::string (*)(const FieldMap&, const FieldMap&)>& 
       {"SplitSoftmaxConfig", broken_rule_of<SoftmaxTraits, SplitSoftmaxConfig>},
       {"FusedMmaConfig", broken_rule_of<FusedAttentionTraits, FusedMmaConfig>},
       {"FusedBackwardConfig", broken_rule_of<FusedBackwardTraits, FusedBackwardConfig>},
+      {"FusedBackwardWgmmaConfig", broken_rule_of<FusedBackwardTraits, FusedBackwardWgmmaConfig>},
       {"FusedWgmmaConfig", broken_rule_of<FusedAttentionTraits, FusedWgmmaConfig>},
       {"DepthwiseConfig", broken_rule_of<DepthwiseTraits, DepthwiseConfig>},
       {"BiasActivationConfig", broken_rule_of<BiasActivationTraits, BiasActivationConfig>},

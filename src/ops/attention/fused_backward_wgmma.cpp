@@ -1,0 +1,113 @@
+// fused_backward_wgmma on the host: rules beside its kernels' (abi/fused_backward_wgmma.h), its space and its cost
+// model.
+#include <algorithm>
+#include <array>
+
+#include <abi/fused_backward_wgmma.h>
+
+#include "ops/attention/backward.hpp"
+#include "ops/families.hpp"
+#include "ops/limits.hpp"
+#include "ops/machine.hpp"
+
+namespace vostok::ops {
+
+namespace fused_backward_wgmma {
+
+namespace {
+
+using attention_backward::traits;
+
+static_assert(codegen::lists_every_field<FusedBackwardWgmmaConfig>(),
+              "fields(FusedBackwardWgmmaConfig) must name every member");
+
+// Rules: what only the problem or the device knows.
+
+using Case = ops::Case<AttentionBackwardQuery, FusedBackwardTraits, FusedBackwardWgmmaConfig>;
+using Rule = ops::Rule<Case>;
+
+/// Registers of a multiplying thread for descriptors, numbers of queries and counters.
+constexpr int other_registers = 24;
+/// The compiler gives an instruction no more registers than the launch does, whatever warpgroups exchange.
+constexpr int registers_beside_list = 30;
+
+/// Ordered so that each may rely on those before it, and all on the kernels'.
+constexpr std::array rules = {
+    Rule{"own lines and stages do not fit a block's shared memory",
+         [](const Case& c) {
+           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90);
+         }},
+    Rule{"sums, scores and weights do not fit a thread's registers",
+         [](const Case& c) {
+           const int widest = multiplied_width(std::max(c.traits.key_size, c.traits.value_size));
+           return lane_registers(c.traits, c.config) + other_registers > gained_registers(c.config) ||
+                  widest / 2 + registers_beside_list > launch_registers(c.config.groups, c.config.min_blocks);
+         }},
+    Rule{"a multiprocessor's shared memory or threads are fewer than min_blocks blocks have",
+         [](const Case& c) {
+           const Multiprocessor sm = multiprocessor_of(c.query.device, multiprocessor_of_sm_90);
+           return c.config.min_blocks >
+                  std::max(1, sm.resident_blocks(threads(c.config), 32, shared_bytes(c.traits, c.config)));
+         }},
+    attention_backward::masks_have_tiles<Case>,
+};
+
+const char* reason(const AttentionBackwardQuery& query, const FusedBackwardWgmmaConfig& config) {
+  return reason_against(Case{query, traits(query, BackwardPart::by_key), config}, rules);
+}
+
+// The cost model, for ranking only: five products by queries and four by keys, or what blocks gather.
+
+double predict_us(const AttentionBackwardQuery& query, const FusedBackwardWgmmaConfig& config) {
+  constexpr double launches_us = 9;
+  constexpr double gathered_bytes_per_cycle = 26;  // of an SM
+  const FusedBackwardTraits t = traits(query, BackwardPart::by_key);
+  const Machine machine = machine_of(query);
+  const attention_backward::WalkedTiles tiles = attention_backward::walked_tiles(query, block_queries(config));
+  const double multiplied = multiplied_width(t.key_size) + multiplied_width(t.value_size);
+  const double products = (2.5 * tiles.by_query + 2 * tiles.by_key) * block_queries(config) * tile_keys() * multiplied;
+  // Warpgroups take turns at the tensor cores: one alone leaves them idle while it makes weights.
+  const int together = config.groups * config.min_blocks;
+  const double multiply_adds_per_cycle = together == 1 ? 800 : together == 2 ? 1300 : 1400;
+  const double gathered = (2 * tiles.by_query + tiles.by_key) * 2 * tile_keys() * (t.key_size + t.value_size);
+  const double cycles = std::max(products / multiply_adds_per_cycle, gathered / gathered_bytes_per_cycle);
+  return launches_us + cycles / (machine.multiprocessors * machine.cycles_per_us);
+}
+
+// The space, as tables.
+
+constexpr std::array group_counts = {2, 1, 3};
+constexpr std::array stage_counts = {3, 2, 4, 6};
+
+template <class Visit>
+void for_each_config(Visit visit) {
+  for (const int groups : group_counts)
+    for (const int stages : stage_counts)
+      for (const int min_blocks : {1, 2, 3})
+        visit(FusedBackwardWgmmaConfig{.groups = groups, .stages = stages, .min_blocks = min_blocks});
+}
+
+}  // namespace
+}  // namespace fused_backward_wgmma
+
+namespace {
+
+struct FusedBackwardWgmma : attention_backward::BackwardFamily<FusedBackwardWgmma, FusedBackwardWgmmaConfig> {
+  static constexpr std::string_view name = "fused_backward_wgmma";
+  static constexpr const char* config_name = "FusedBackwardWgmmaConfig";
+  static constexpr const char* features = "a";
+  static constexpr const char* why_not_there = "wgmma is an instruction of sm_90a alone";
+  static bool runs_on(std::string_view architecture) { return architecture == "sm_90"; }
+
+  static constexpr auto reason = fused_backward_wgmma::reason;
+  static constexpr auto predict_us = fused_backward_wgmma::predict_us;
+  static constexpr Config smallest_config = {.groups = 1, .stages = 2};
+  static constexpr std::size_t short_list_length = 8;
+  static void for_each_config(const auto& visit) { fused_backward_wgmma::for_each_config(visit); }
+};
+
+}  // namespace
+
+std::unique_ptr<Family> make_fused_backward_wgmma() { return family_of<FusedBackwardWgmma>(); }
+
+}  // namespace vostok::ops

@@ -1,0 +1,276 @@
+// The gradients of attention at a mask, by wgmma: as fused_backward, with warpgroups of 64 own lines, and one more that
+// gathers tiles into a ring of stages. PTX only.
+//
+// Own lines and a tile's meet in shared memory: scores, and gradients of probabilities. Weights made of them stay in
+// registers, and are multiplied by the same lines of the tile, read the other way round.
+#pragma once
+
+#include "abi/fixed.h"
+#include "abi/fused_backward_wgmma.h"
+#include "attention/attention_work.h"
+#include "attention/backward_strip.h"
+#include "attention/tile_copies.h"
+#include "parts/dependent_launch.h"
+#include "parts/mbarrier.h"
+#include "parts/register_pool.h"
+#include "parts/ring_place.h"
+#include "parts/shared.h"
+#include "parts/warp.h"
+#include "parts/wgmma.h"
+
+namespace vostok {
+
+template <class F>
+struct FusedBackwardWgmmaShared {
+  alignas(1024) unsigned char own[own_bytes(F::traits, F::config)];
+  unsigned char stages[F::config.stages][backward_stage_bytes(F::traits, F::config)];
+  unsigned char numbers[F::config.stages][tile_number_bytes()];
+  unsigned long long full[F::config.stages];
+  unsigned long long empty[F::config.stages];
+  unsigned long long own_full;
+};
+
+/// Slabs of 64 lines, whose chunks are exchanged as wgmma's descriptors want it (parts/wgmma.h).
+template <class F>
+struct BackwardSlabs {
+  static constexpr auto traits = F::traits;
+  static constexpr int bytes = slab_bytes(tile_keys());
+  static constexpr int values = backward_key_slabs(traits) * bytes, own_values = slabs_of(traits.key_size) * bytes;
+
+  static __device__ unsigned in_slabs(int line, int chunk) {
+    return chunk / 8 * bytes + line * 128 + 16 * (chunk % 8 ^ line % 8);
+  }
+  static __device__ unsigned key(int line, int chunk) { return in_slabs(line, chunk); }
+  static __device__ unsigned value(int line, int chunk) { return values + in_slabs(line, chunk); }
+  static __device__ unsigned own_key(int line, int chunk) {
+    return line / group_queries() * own_slabs(traits) * bytes + in_slabs(line % group_queries(), chunk);
+  }
+  static __device__ unsigned own_value(int line, int chunk) { return own_values + own_key(line, chunk); }
+};
+
+/// A block's shared memory by its addresses.
+template <class F>
+struct BackwardStages {
+  static constexpr auto config = F::config;
+  unsigned shared;
+
+  __device__ unsigned stage(unsigned i) const {
+    return shared + own_bytes(F::traits, config) + i * backward_stage_bytes(F::traits, config);
+  }
+  __device__ SharedAddress numbers(unsigned i) const { return {stage(config.stages) + i * tile_number_bytes()}; }
+  __device__ unsigned full(unsigned i) const { return numbers(config.stages).at + i * barrier_bytes(); }
+  __device__ unsigned empty(unsigned i) const { return full(config.stages) + i * barrier_bytes(); }
+  __device__ unsigned own_full() const { return empty(config.stages); }
+};
+
+/// What a warpgroup computes.
+template <class F>
+class BackwardGroup {
+  static constexpr auto traits = F::traits;
+  static constexpr BackwardPart part = traits.part;
+  static constexpr int octets = tile_keys() / 8;
+  static constexpr int key_width = part == BackwardPart::rows ? 0 : multiplied_width(traits.key_size);
+  static constexpr int value_width = part == BackwardPart::by_key ? multiplied_width(traits.value_size) : 0;
+  using Slabs = BackwardSlabs<F>;
+
+ public:
+  /// `own`: shared address of the group's own lines.
+  __device__ BackwardGroup(const FusedBackwardArgs& args, long long head, long long first_row, unsigned own)
+      : strip_(args, head, first_row), own_(own), negative_(args.walk.scale < 0.0F) {}
+
+  /// Once the launch before has stored them.
+  __device__ void take_numbers() { strip_.take_numbers(); }
+
+  /// A tile: makes of scores and gradients of probabilities what is multiplied next, which is then on its way, or adds
+  /// them to the numbers of own queries. `meanwhile` runs once both are queued.
+  template <class Meanwhile>
+  __device__ void add(unsigned stage, SharedAddress numbers, unsigned bits, Meanwhile meanwhile) {
+    float scores[octets][4], gradients[octets][4];
+    multiply_lines<traits.key_size>(scores, own_, stage);
+    multiply_lines<traits.value_size>(gradients, own_ + Slabs::own_values, stage + Slabs::values);
+    meanwhile();
+    wait_multiplications<1>();
+    settle_multiplications(scores);
+    if (negative_) {
+#pragma unroll
+      for (int i = 0; i < 4 * octets; ++i) scores[i / 4][i % 4] = -scores[i / 4][i % 4];
+    }
+    if constexpr (part == BackwardPart::rows) {
+      wait_multiplications();
+      settle_multiplications(gradients);
+      strip_.add_rows(scores, gradients, bits);
+    } else {
+      strip_.make_probabilities(scores, bits, numbers);
+      wait_multiplications();
+      settle_multiplications(gradients);
+      settle_sums();
+      if constexpr (part == BackwardPart::by_key) {
+        pack_weights<traits.element>(probabilities_, scores);
+        multiply_weights<value_width>(value_sums_, probabilities_, stage + Slabs::values);
+      }
+      strip_.make_gradients(gradients, scores, bits, numbers);
+      pack_weights<traits.element>(weights_, gradients);
+      multiply_weights<key_width>(key_sums_, weights_, stage);
+    }
+  }
+
+  __device__ void store() {
+    wait_multiplications();
+    settle_sums();
+    if constexpr (part == BackwardPart::rows) strip_.store_rows();
+    else strip_.store_gradients(key_sums_, value_sums_);
+  }
+
+ private:
+  /// As an instruction's list of registers.
+  template <int count>
+  static __device__ float (&flat(float (&fragments)[count][4]))[4 * count] {
+    return *reinterpret_cast<float(*)[4 * count]>(&fragments);
+  }
+
+  /// Queues products of own lines with a tile's, each of `size` elements.
+  template <int size>
+  static __device__ void multiply_lines(float (&sums)[octets][4], unsigned own, unsigned lines) {
+    const unsigned long long a = dense_descriptor(own, 0), b = dense_descriptor(lines, 0);
+    begin_multiplications();
+#pragma unroll
+    for (int k = 0; k < size / 16; ++k) {
+      const unsigned at = k / 4 * Slabs::bytes + k % 4 * 32;
+      WarpgroupMma<tile_keys()>::template multiply_shared<traits.element, DenseLine::k, DenseLine::k>(
+          flat(sums), moved_descriptor(a, at), moved_descriptor(b, at), k > 0);
+    }
+    commit_multiplications();
+  }
+
+  /// Queues the product of weights with a tile's lines.
+  template <int width>
+  static __device__ void multiply_weights(float (&sums)[width / 8][4], const unsigned (&weights)[octets / 2][4],
+                                          unsigned lines) {
+    const unsigned long long b = dense_descriptor(lines, Slabs::bytes);
+    begin_multiplications();
+#pragma unroll
+    for (int j = 0; j < octets / 2; ++j)
+      WarpgroupMma<width>::template multiply<traits.element, DenseLine::columns>(flat(sums), weights[j],
+                                                                                 moved_descriptor(b, j * 2048), true);
+    commit_multiplications();
+  }
+
+  __device__ void settle_sums() {
+    if constexpr (part != BackwardPart::rows) settle_multiplications(key_sums_);
+    if constexpr (part == BackwardPart::by_key) settle_multiplications(value_sums_);
+  }
+
+  BackwardStrip<F> strip_;
+  const unsigned own_;
+  const bool negative_;
+  unsigned probabilities_[octets / 2][4];
+  unsigned weights_[octets / 2][4];
+  float key_sums_[key_width > 0 ? key_width / 8 : 1][4] = {};
+  float value_sums_[value_width > 0 ? value_width / 8 : 1][4] = {};
+};
+
+/// A block's own lines, and then its tiles one by one, by the warpgroup that copies.
+template <class F>
+__device__ inline void copy_backward_tiles(const FusedBackwardArgs& args, const AttentionWork<F>& work,
+                                           const BackwardStages<F>& stages, unsigned thread) {
+  constexpr auto traits = F::traits;
+  using Slabs = BackwardSlabs<F>;
+  const FusedAttentionArgs& walk = args.walk;
+  TileCopies<F, Slabs, 128> copies(walk, work.head, work.first_tile, work.end_tile, thread);
+  if (!copies.has_next()) return;  // then there may be no operands either
+  const SharedAddress own = {stages.shared};
+  copy_own_lines<F, traits.key_size, 128>({walk.query, walk.query_leading, walk.query_stride}, walk.key_size, work.head,
+                                          work.first_row, walk.rows, thread,
+                                          [&](int line, int chunk) { return own + Slabs::own_key(line, chunk); });
+  copy_own_lines<F, traits.value_size, 128>({args.own_values, args.own_values_leading, args.own_values_stride},
+                                            walk.value_size, work.head, work.first_row, walk.rows, thread,
+                                            [&](int line, int chunk) { return own + Slabs::own_value(line, chunk); });
+  arrive_after_copies(stages.own_full());
+  RingPlace<F::config.stages> place;
+#pragma unroll 1
+  while (copies.has_next()) {
+    wait_barrier(stages.empty(place.stage), place.parity ^ 1);
+    const SharedAddress numbers = stages.numbers(place.stage);
+    copies.copy({stages.stage(place.stage)}, [&](int line, long long query, bool there) {
+      if (traits.part == BackwardPart::by_key && thread % 8 == 0)
+        copy_async<8>(numbers + 8 * line, args.statistics + 2 * (work.head * args.queries + query), there ? 8 : 0);
+    });
+    arrive_after_copies(stages.full(place.stage));
+    place.advance();
+  }
+}
+
+/// The tiles of a warpgroup.
+template <class F>
+__device__ inline void walk_tiles(const FusedBackwardArgs& args, const AttentionWork<F>& work,
+                                  const BackwardStages<F>& stages, unsigned strip, BackwardGroup<F>& group) {
+  if (work.first_tile == work.end_tile) return;
+  const FusedAttentionArgs& walk = args.walk;
+  const auto release = [&](unsigned stage) {
+    if (threadIdx.x % 32 == 0) arrive(stages.empty(stage));
+  };
+  unsigned bits[1];
+  load_tile_bits<F>(bits, walk, work.first_tile, work.end_tile, strip);
+  group.take_numbers();
+  wait_barrier(stages.own_full(), 0);
+  RingPlace<F::config.stages> place;
+  unsigned before = 0;
+#pragma unroll 1
+  for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
+    wait_barrier(stages.full(place.stage), place.parity);
+    publish_to_async_proxy();
+    const unsigned now = bits[0];
+    group.add(stages.stage(place.stage), stages.numbers(place.stage), now, [&] {
+      load_tile_bits<F>(bits, walk, tile + 1, work.end_tile, strip);
+      if (queues_ahead(F::traits) && tile > work.first_tile) {
+        wait_multiplications<2>();
+        release(before);
+      }
+    });
+    if constexpr (!queues_ahead(F::traits)) {
+      wait_multiplications();
+      release(place.stage);
+    }
+    before = place.stage;
+    place.advance();
+  }
+}
+
+template <class F>
+__global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
+    fused_backward_wgmma(const __grid_constant__ FusedBackwardArgs args) {
+  constexpr auto config = F::config;
+  static_assert(keeps_rules<F>());
+  static_assert(sizeof(FusedBackwardWgmmaShared<F>) <= shared_bytes(F::traits, config),
+                "the host gives less shared memory");
+  const auto work = AttentionWork<F>::of_block(args.walk);
+  if (work.head >= args.walk.heads) return;
+  const BackwardStages<F> stages = {shared_address(&dynamic_shared<FusedBackwardWgmmaShared<F>>()).at};
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (unsigned i = 0; i < config.stages; ++i) {
+      initialise_barrier(stages.full(i), 128);
+      initialise_barrier(stages.empty(i), 4 * config.groups);
+    }
+    initialise_barrier(stages.own_full(), 128);
+    publish_barriers();
+  }
+  __syncthreads();
+  follow_previous_launch();
+
+  constexpr bool exchanges = exchanges_registers(config.groups, config.min_blocks);
+  const unsigned warp = warp_of_block();
+  if (warp >= 4 * config.groups) {
+    if constexpr (exchanges) give_registers<backward_kept_registers()>();
+    copy_backward_tiles<F>(args, work, stages, threadIdx.x - 128 * config.groups);
+  } else {
+    if constexpr (exchanges) take_registers<gained_registers(config)>();
+    constexpr int group_bytes = own_slabs(F::traits) * slab_bytes(group_queries());
+    BackwardGroup<F> group(args, work.head, work.first_row + warp * strip_queries(),
+                           stages.shared + warp / 4 * group_bytes);
+    walk_tiles<F>(args, work, stages, warp, group);
+    group.store();
+  }
+}
+
+}  // namespace vostok
