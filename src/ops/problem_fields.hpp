@@ -27,6 +27,7 @@ struct KeyRole {
   bool beside =
       false;  ///< done beside the product itself: a choice tuned at the field's default serves, if its rules admit it
   const char* stored_as = nullptr;  ///< what the exact part has for every value: all of them share their choices
+  bool later = false;  ///< added later: no key has the field's default, so that keys from before it stay valid
 };
 
 template <FieldsOf<Epilogue> E, class Visit>
@@ -77,10 +78,11 @@ inline std::string alignment_text(std::int64_t stride) {
   return stride == 0 ? "packed" : std::to_string(std::gcd(stride, std::int64_t{16}));
 }
 
-/// The text of a value; nothing for an optional field without a value. Such fields were added later, and
-/// keys without them stay valid.
+/// The text of a value; nothing for an optional field without a value, and for the default of a later one. Such fields
+/// were added later, and keys without them stay valid.
 template <class V>
-std::optional<std::string> leaf_text(const V& value) {
+std::optional<std::string> leaf_text(const V& value, KeyRole role) {
+  if (role.later && value == V{}) return std::nullopt;
   if constexpr (requires { value.value(); }) return value ? std::optional(codegen::value_text(*value)) : std::nullopt;
   else return codegen::value_text(value);
 }
@@ -110,7 +112,7 @@ std::optional<std::string> exact_text(const V& value, KeyRole role) {
   if (role.stored_as != nullptr) return role.stored_as;
   if constexpr (std::is_same_v<V, std::int64_t>)
     if (role.alignment_only) return alignment_text(value);
-  return leaf_text(value);
+  return leaf_text(value, role);
 }
 
 template <class P>
@@ -153,8 +155,8 @@ std::string plain_key(const P& resolved) {
 /// A key of every field, in full: problems with different identities may need different kernels.
 template <class P>
 std::string identity_of(const P& resolved) {
-  return to_text(
-      detail::fields_with_text(resolved, [](const auto& value, KeyRole) { return detail::leaf_text(value); }));
+  return to_text(detail::fields_with_text(
+      resolved, [](const auto& value, KeyRole role) { return detail::leaf_text(value, role); }));
 }
 
 /// Throws invalid_argument for an unknown enumerator; `object` is what cannot be planned ("SpMM").
