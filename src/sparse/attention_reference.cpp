@@ -53,12 +53,37 @@ std::vector<double> normalise(const Csr& mask, std::vector<double>& scores) {
   return sums;
 }
 
+double capped(double score, double softcap) { return softcap == 0 ? score : softcap * std::tanh(score / softcap); }
+
+/// The derivatives of capped scores by scaled ones.
+std::vector<double> cap_slopes(const Csr& mask, const AttentionHead& head) {
+  std::vector<double> slopes(static_cast<std::size_t>(mask.nonzeros()), 1);
+  if (head.softcap == 0) return slopes;
+  slopes = products(mask, head.query, head.key, head.n);
+  for (double& slope : slopes) {
+    const double tanh = std::tanh(slope * head.scale / head.softcap);
+    slope = 1 - tanh * tanh;
+  }
+  return slopes;
+}
+
 }  // namespace
+
+Csr causal_mask(const Csr& mask) {
+  Csr causal{.rows = mask.rows, .cols = mask.cols};
+  for (std::int64_t row = 0; row < mask.rows; ++row) {
+    for (std::int64_t entry = mask.row_offsets[row]; entry < mask.row_offsets[row + 1]; ++entry)
+      if (mask.column_indices[entry] <= row + mask.cols - mask.rows)
+        causal.column_indices.push_back(mask.column_indices[entry]);
+    causal.row_offsets.push_back(causal.nonzeros());
+  }
+  return causal;
+}
 
 AttentionForward attention(const Csr& mask, const AttentionHead& head) {
   AttentionForward forward;
   forward.probabilities = products(mask, head.query, head.key, head.n);
-  for (double& score : forward.probabilities) score *= head.scale;
+  for (double& score : forward.probabilities) score = capped(score * head.scale, head.softcap);
   forward.logarithms = normalise(mask, forward.probabilities);
   forward.output = zeros(mask.rows, head.value_size);
   each_entry(mask, [&](std::int64_t row, std::int64_t column, std::size_t entry) {
@@ -69,6 +94,7 @@ AttentionForward attention(const Csr& mask, const AttentionHead& head) {
 
 AttentionGradients attention_gradients(const Csr& mask, const AttentionHead& head, const DenseView& output_gradient) {
   const std::vector<double> probabilities = attention(mask, head).probabilities;
+  const std::vector<double> score_slopes = cap_slopes(mask, head);
   const std::vector<double> slopes =
       products(mask, output_gradient, head.value, head.value_size);  // by the probabilities
   std::vector<double> row_sums(static_cast<std::size_t>(mask.rows));
@@ -79,7 +105,7 @@ AttentionGradients attention_gradients(const Csr& mask, const AttentionHead& hea
   AttentionGradients gradients = {
       .query = zeros(mask.rows, head.n), .key = zeros(mask.cols, head.n), .value = zeros(mask.cols, head.value_size)};
   each_entry(mask, [&](std::int64_t row, std::int64_t column, std::size_t entry) {
-    const double by_score = head.scale * probabilities[entry] * (slopes[entry] - row_sums[row]);
+    const double by_score = head.scale * score_slopes[entry] * probabilities[entry] * (slopes[entry] - row_sums[row]);
     add_row(gradients.query, row, by_score, head.key, column, head.n);
     add_row(gradients.key, column, by_score, head.query, row, head.n);
     add_row(gradients.value, column, probabilities[entry], output_gradient, row, head.value_size);

@@ -17,6 +17,7 @@ struct AttentionHead {
   std::int64_t n = 0;
   std::int64_t value_size = 0;
   double scale = 1;
+  double softcap = 0;  ///< 0: none; else scaled scores s become softcap * tanh(s / softcap)
 };
 
 struct AttentionForward {
@@ -24,6 +25,9 @@ struct AttentionForward {
   std::vector<double> probabilities;  ///< [nonzeros]
   std::vector<double> output;         ///< [m, value_size]
 };
+
+/// The mask without the keys behind each query's own: those of row i beyond i + cols - rows.
+Csr causal_mask(const Csr& mask);
 
 /// softmax(scale * Q K^T, at the mask) V.
 AttentionForward attention(const Csr& mask, const AttentionHead& head);

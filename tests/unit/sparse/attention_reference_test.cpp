@@ -24,18 +24,19 @@ struct Inputs {
         value(normal_values(mask.cols * value_size, seed + 2)),
         output_gradient(normal_values(mask.rows * value_size, seed + 3)) {}
 
-  AttentionHead head(double scale) const {
+  AttentionHead head(double scale, double softcap = 0) const {
     return {.query = {.data = query.data(), .row_step = n},
             .key = {.data = key.data(), .row_step = n},
             .value = {.data = value.data(), .row_step = value_size},
             .n = n,
             .value_size = value_size,
-            .scale = scale};
+            .scale = scale,
+            .softcap = softcap};
   }
   DenseView gradient() const { return {.data = output_gradient.data(), .row_step = value_size}; }
   /// What the gradients are of.
-  double loss(const Csr& mask, double scale) const {
-    const std::vector<double> output = attention(mask, head(scale)).output;
+  double loss(const Csr& mask, double scale, double softcap) const {
+    const std::vector<double> output = attention(mask, head(scale, softcap)).output;
     double sum = 0;
     for (std::size_t i = 0; i < output.size(); ++i) sum += output[i] * static_cast<double>(output_gradient[i]);
     return sum;
@@ -58,21 +59,22 @@ TEST_CASE("a query with equal scores averages its keys' values, and one without 
   CHECK(forward.logarithms[1] == -std::numeric_limits<double>::infinity());
 }
 
-TEST_CASE("attention's gradients agree with central differences") {
+void check_gradients(double softcap) {
+  CAPTURE(softcap);
   const Csr mask = uniform(6, 7, 0.5, 3);
   constexpr double scale = 0.6;
   Inputs inputs(mask, 3, 4, 11);
-  const AttentionGradients gradients = attention_gradients(mask, inputs.head(scale), inputs.gradient());
+  const AttentionGradients gradients = attention_gradients(mask, inputs.head(scale, softcap), inputs.gradient());
   const auto check = [&](std::vector<float>& input, const std::vector<double>& gradient) {
     REQUIRE(gradient.size() == input.size());
     for (std::size_t i = 0; i < input.size(); ++i) {
       const float middle = input[i];
       input[i] = middle + 0x1p-10F;
-      const double above = inputs.loss(mask, scale);
+      const double above = inputs.loss(mask, scale, softcap);
       const float step_above = input[i];
       input[i] = middle - 0x1p-10F;
-      const double difference =
-          (above - inputs.loss(mask, scale)) / (static_cast<double>(step_above) - static_cast<double>(input[i]));
+      const double difference = (above - inputs.loss(mask, scale, softcap)) /
+                                (static_cast<double>(step_above) - static_cast<double>(input[i]));
       input[i] = middle;
       CHECK(std::abs(difference - gradient[i]) < 1e-5);
     }
@@ -80,6 +82,19 @@ TEST_CASE("attention's gradients agree with central differences") {
   check(inputs.query, gradients.query);
   check(inputs.key, gradients.key);
   check(inputs.value, gradients.value);
+}
+
+TEST_CASE("attention's gradients agree with central differences") {
+  for (const double softcap : {0.0, 1.25}) check_gradients(softcap);
+}
+
+TEST_CASE("a causal mask keeps what the last query and those before it see") {
+  const Csr mask{.rows = 2, .cols = 3, .row_offsets = {0, 3, 5}, .column_indices = {2, 0, 1, 2, 0}};
+  const Csr causal = causal_mask(mask);
+  CHECK(causal.row_offsets == std::vector<std::int64_t>{0, 2, 4});
+  CHECK(causal.column_indices == std::vector<std::int32_t>{0, 1, 2, 0});
+  CHECK(causal_mask({.rows = 3, .cols = 1, .row_offsets = {0, 1, 2, 3}, .column_indices = {0, 0, 0}}).row_offsets ==
+        std::vector<std::int64_t>{0, 0, 0, 1});
 }
 
 }  // namespace
