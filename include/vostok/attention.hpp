@@ -14,11 +14,12 @@ namespace vostok {
 
 struct AttentionArguments {
   const void* query = nullptr;  ///< [batch, m, n]
-  const void* key = nullptr;    ///< [batch, k, n]
-  const void* value = nullptr;  ///< [batch, k, value_size]
+  const void* key = nullptr;    ///< [key_heads, k, n]
+  const void* value = nullptr;  ///< [key_heads, k, value_size]
   void* output = nullptr;       ///< [batch, m, value_size]; shares no element with another operand
   void* saved = nullptr;        ///< saved_bytes() long, 256-byte aligned; only where the problem saves something
   float scale = 0;              ///< 0: 1 / sqrt(n), or 1 where n is 0
+  float softcap = 0;            ///< of a problem that is `capped`, positive and finite; else 0
   void* workspace = nullptr;
 };
 
@@ -30,7 +31,10 @@ struct SparseAttention {
   std::int64_t n = 0;           ///< size of a query and of a key; 0: every score is 0
   std::int64_t value_size = 0;  ///< 0: n
   std::int64_t batch = 1;       ///< heads; 0: nothing to do
-  Dtype element = Dtype::f32;   ///< of every operand; scores are f32 on their way to the softmax
+  /// Heads of keys and of values, a divisor of batch; 0: batch. Each serves batch / key_heads heads of queries that
+  /// follow one another, also where a batch is sequences of such heads. A composition computes one head at a time.
+  std::int64_t key_heads = 0;
+  Dtype element = Dtype::f32;  ///< of every operand; scores are f32 on their way to the softmax
   IndexType index = IndexType::automatic;
   std::int64_t query_leading = 0;  ///< elements between two queries of a head; 0: packed
   std::int64_t key_leading = 0;
@@ -45,6 +49,11 @@ struct SparseAttention {
   bool deterministic = true;
   NonFinite nonfinite = NonFinite::sparse;
   Saved saved = Saved::none;  ///< what the forward pass leaves for the backward pass
+  /// Whether scaled scores s become softcap * tanh(s / softcap) before the softmax. In 16 bits, by one kernel.
+  bool capped = false;
+  /// Whether query i of m attends to key j of k, where the mask has it, only if j <= i + k - m: the last query to all.
+  /// In 16 bits, by one kernel.
+  bool causal = false;
   /// Heads that a composition computes at a time, a divisor of batch; the workspace holds their scores and
   /// probabilities. 0: as many heads as have at most 128 MiB of probabilities, at least one.
   std::int64_t heads_at_once = 0;
@@ -62,6 +71,7 @@ struct AttentionBackwardArguments {
   void* key_gradient = nullptr;
   void* value_gradient = nullptr;
   float scale = 0;
+  float softcap = 0;
   void* workspace = nullptr;
 };
 

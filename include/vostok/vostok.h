@@ -460,17 +460,22 @@ typedef struct vostok_attention {
   int32_t nonfinite;
   int32_t saved;         /* VOSTOK_SAVED_...: what the backward pass will read */
   int64_t heads_at_once; /* in the workspace, a divisor of batch; 0: as many as have 128 MiB of probabilities, or one */
+  int64_t key_heads; /* heads of keys and of values, a divisor of batch, each of batch / key_heads heads; 0: batch */
+  int32_t capped;    /* 1: scores become softcap * tanh(scores / softcap); in 16 bits */
+  int32_t causal;    /* 1: query i attends to no key behind i + k - m; in 16 bits */
 } vostok_attention;
 
 typedef struct vostok_attention_arguments {
   uint32_t size;
   float scale;       /* 0: 1 / sqrt(n) */
   const void* query; /* [batch, m, n] */
-  const void* key;   /* [batch, k, n] */
-  const void* value; /* [batch, k, value_size] */
+  const void* key;   /* [key_heads, k, n] */
+  const void* value; /* [key_heads, k, value_size] */
   void* output;      /* [batch, m, value_size]; shares no element with another operand */
   void* saved;       /* vostok_plan_saved_bytes long, 256-byte aligned; where something is saved */
   void* workspace;   /* 256-byte aligned */
+  float softcap;     /* where the problem is capped, positive and finite; else 0 */
+  int32_t reserved;  /* 0 */
 } vostok_attention_arguments;
 
 typedef struct vostok_attention_backward_arguments {
@@ -485,6 +490,8 @@ typedef struct vostok_attention_backward_arguments {
   void* key_gradient;          /* as the keys */
   void* value_gradient;        /* as the values */
   void* workspace;             /* 256-byte aligned */
+  float softcap;               /* that of the forward pass */
+  int32_t reserved;            /* 0 */
 } vostok_attention_backward_arguments;
 
 /* Every channel with a filter of its own, bias and activation fused. Output height: (height + padding_top +

@@ -54,6 +54,7 @@ inline AttentionArguments arguments_of(const vostok_attention_arguments& c) {
           .output = c.output,
           .saved = c.saved,
           .scale = c.scale,
+          .softcap = c.softcap,
           .workspace = c.workspace};
 }
 
@@ -67,6 +68,7 @@ inline AttentionBackwardArguments arguments_of(const vostok_attention_backward_a
           .key_gradient = c.key_gradient,
           .value_gradient = c.value_gradient,
           .scale = c.scale,
+          .softcap = c.softcap,
           .workspace = c.workspace};
 }
 

@@ -121,6 +121,9 @@ void each_field(const Pass& pass, auto& c, SparseAttention& problem) {
   pass("nonfinite", c.nonfinite, problem.nonfinite);
   pass("saved", c.saved, problem.saved);
   pass("heads_at_once", c.heads_at_once, problem.heads_at_once);
+  pass("key_heads", c.key_heads, problem.key_heads);
+  pass("capped", c.capped, problem.capped);
+  pass("causal", c.causal, problem.causal);
 }
 
 template <class Pass>

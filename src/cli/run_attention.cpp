@@ -35,8 +35,11 @@ struct AttentionOptions {
 /// Places the heads side by side within a token: [tokens, heads, size].
 void interleave(SparseAttention& problem) {
   const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
-  problem.query_leading = problem.key_leading = checked_multiply(problem.batch, problem.n, "a token's elements");
-  problem.value_leading = problem.output_leading = checked_multiply(problem.batch, value_size, "a token's elements");
+  const std::int64_t key_heads = ops::key_heads_of(problem);
+  problem.query_leading = checked_multiply(problem.batch, problem.n, "a token's elements");
+  problem.key_leading = checked_multiply(key_heads, problem.n, "a token's elements");
+  problem.value_leading = checked_multiply(key_heads, value_size, "a token's elements");
+  problem.output_leading = checked_multiply(problem.batch, value_size, "a token's elements");
   problem.query_stride = problem.key_stride = problem.n;
   problem.value_stride = problem.output_stride = value_size;
 }
@@ -49,13 +52,18 @@ Subject describe_attention(const SparseAttention& problem, bool backward, const 
                   mask.rows, problem.n, mask.cols, problem.n, problem.n, mask.cols, value_size);
   words += problem_words(problem) + fmt::format(", saved {}", name(problem.saved));
   if (problem.query_stride != 0) words += ", heads interleaved";
-  const auto elements = [&](std::int64_t rows, std::int64_t size, std::int64_t leading, std::int64_t stride) {
-    return stored_elements(Layout::row_major, rows, size, leading, stride, problem.batch);
+  if (problem.key_heads != 0) words += fmt::format(", {} heads of keys", problem.key_heads);
+  if (problem.capped) words += ", capped";
+  if (problem.causal) words += ", causal";
+  const std::int64_t heads = problem.batch, key_heads = ops::key_heads_of(problem);
+  const auto elements = [](std::int64_t rows, std::int64_t size, std::int64_t leading, std::int64_t stride,
+                           std::int64_t of_heads) {
+    return stored_elements(Layout::row_major, rows, size, leading, stride, of_heads);
   };
-  const double query = elements(mask.rows, problem.n, problem.query_leading, problem.query_stride);
-  const double key = elements(mask.cols, problem.n, problem.key_leading, problem.key_stride);
-  const double value = elements(mask.cols, value_size, problem.value_leading, problem.value_stride);
-  const double output = elements(mask.rows, value_size, problem.output_leading, problem.output_stride);
+  const double query = elements(mask.rows, problem.n, problem.query_leading, problem.query_stride, heads);
+  const double key = elements(mask.cols, problem.n, problem.key_leading, problem.key_stride, key_heads);
+  const double value = elements(mask.cols, value_size, problem.value_leading, problem.value_stride, key_heads);
+  const double output = elements(mask.rows, value_size, problem.output_leading, problem.output_stride, heads);
   return {.problem = words,
           .work = fmt::format("{} x nonzeros x (n + value size) x batch", backward ? 4 : 2),
           .fields = problem_fields_of(problem, {{"m", mask.rows},
@@ -66,6 +74,9 @@ Subject describe_attention(const SparseAttention& problem, bool backward, const 
                                                 {"math", name(problem.math)},
                                                 {"backward", backward},
                                                 {"saved", name(problem.saved)},
+                                                {"key_heads", key_heads},
+                                                {"capped", problem.capped},
+                                                {"causal", problem.causal},
                                                 {"interleaved", problem.query_stride != 0}}),
           .footprint = {.rows = static_cast<double>(mask.rows),
                         .nonzeros = static_cast<double>(mask.nonzeros) * (1 + static_cast<double>(problem.batch)),
@@ -134,6 +145,9 @@ void add_attention(CLI::App& parent, const TakeJob& take) {
   add_required_size_option(app, "--n", problem.n, "Size of a query and of a key in one head");
   add_size_option(app, "--value-size", problem.value_size, "Size of a value in one head; 0: n");
   add_problem_options(app, problem);
+  add_size_option(app, "--key-heads", problem.key_heads, "Heads of keys and values, a divisor of the batch; 0: batch");
+  app.add_flag("--capped", problem.capped, "Scores go through tanh, as some models cap them");
+  app.add_flag("--causal", problem.causal, "No query attends to keys behind its own; the last one's is the last");
   app.add_flag("--interleaved", options->interleaved,
                "Heads (the batch) lie side by side within a token: [tokens, heads, size]");
   add_enum_option(app, "--saved", problem.saved,

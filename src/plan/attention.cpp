@@ -69,6 +69,7 @@ struct AttentionState final : AttentionParts<SparseAttention> {
     const std::array<const void*, 5> pointers{arguments.query, arguments.key, arguments.value, arguments.output,
                                               arguments.saved};
     require_call(Operation<SparseAttention>::object, pointers, arguments.workspace);
+    require_softcap(Operation<SparseAttention>::object, problem, arguments.softcap);
     if (fused) return fused.execute(stream, arguments);
     for (std::int64_t head = 0; head < problem.batch; head += heads) execute_some(stream, from_head(arguments, head));
   }
@@ -76,8 +77,8 @@ struct AttentionState final : AttentionParts<SparseAttention> {
   /// Shifts the arguments to start at this head.
   AttentionArguments from_head(AttentionArguments arguments, std::int64_t head) const {
     arguments.query = of_head(arguments.query, head, strides.query);
-    arguments.key = of_head(arguments.key, head, strides.key);
-    arguments.value = of_head(arguments.value, head, strides.value);
+    arguments.key = of_head(arguments.key, head / sharing, strides.key);
+    arguments.value = of_head(arguments.value, head / sharing, strides.value);
     arguments.output = of_head(arguments.output, head, strides.output);
     arguments.saved = of_head(arguments.saved, head, strides.saved);
     return arguments;

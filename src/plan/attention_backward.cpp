@@ -32,12 +32,15 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   SoftmaxBackwardPlan score_gradient;
   SpmmPlan query_gradient;
   SpmmPlan key_gradient;
+  SpmmPlan more_value_gradient;  ///< adds to what heads before left that share keys; empty if no heads do
+  SpmmPlan more_key_gradient;
   std::int64_t scores_at = 0;
   std::int64_t probabilities_at = 0;
   std::int64_t gradient_at = 0;  ///< gradient of the probabilities; becomes that of the scores in place
   std::int64_t step_at = 0;
 
   const SparseAttention& forward() const { return problem.forward; }
+  bool shares_keys() const { return ops::group_of(forward()) > 1; }
   bool recomputes() const { return forward().saved != Saved::probabilities; }
 
   std::vector<const AnyPlan*> steps() const override {
@@ -45,6 +48,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
     std::vector<const AnyPlan*> list;
     if (recomputes()) list = {&scores, &probabilities};
     list.insert(list.end(), {&value_gradient, &probability_gradient, &score_gradient, &query_gradient, &key_gradient});
+    if (shares_keys()) list.insert(list.end(), {&more_value_gradient, &more_key_gradient});
     return list;
   }
 
@@ -65,6 +69,10 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
     visit(&BackwardState::score_gradient, of.score_gradient());
     visit(&BackwardState::query_gradient, of.query_gradient());
     visit(&BackwardState::key_gradient, of.key_gradient());
+    if (!shares_keys()) return;
+    constexpr bool adds = true;
+    visit(&BackwardState::more_value_gradient, of.value_gradient(adds));
+    visit(&BackwardState::more_key_gradient, of.key_gradient(adds));
   }
 
   void carve(const AttentionSteps& of) {
@@ -109,32 +117,35 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
 
   void execute(Stream stream, const AttentionBackwardArguments& arguments) const {
     require_arguments(arguments);
+    require_softcap(Operation<SparseAttentionBackward>::object, forward(), arguments.softcap);
     if (fused) return fused.execute(stream, arguments);
-    for (std::int64_t head = 0; head < forward().batch; head += heads) execute_some(stream, from_head(arguments, head));
+    for (std::int64_t head = 0; head < forward().batch; head += heads)
+      execute_some(stream, from_head(arguments, head), head % sharing != 0);
   }
 
   /// Shifts the arguments to start at this head.
   AttentionBackwardArguments from_head(AttentionBackwardArguments arguments, std::int64_t head) const {
     arguments.query = of_head(arguments.query, head, strides.query);
-    arguments.key = of_head(arguments.key, head, strides.key);
-    arguments.value = of_head(arguments.value, head, strides.value);
+    arguments.key = of_head(arguments.key, head / sharing, strides.key);
+    arguments.value = of_head(arguments.value, head / sharing, strides.value);
     arguments.output_gradient = of_head(arguments.output_gradient, head, strides.output);
     arguments.saved = of_head(arguments.saved, head, strides.saved);
     arguments.query_gradient = of_head(arguments.query_gradient, head, strides.query);
-    arguments.key_gradient = of_head(arguments.key_gradient, head, strides.key);
-    arguments.value_gradient = of_head(arguments.value_gradient, head, strides.value);
+    arguments.key_gradient = of_head(arguments.key_gradient, head / sharing, strides.key);
+    arguments.value_gradient = of_head(arguments.value_gradient, head / sharing, strides.value);
     return arguments;
   }
 
-  /// Computes the first group of heads of these arguments.
-  void execute_some(Stream stream, const AttentionBackwardArguments& arguments) const {
+  /// Computes the first group of heads of these arguments. `adds`: to gradients by keys and values that are there.
+  void execute_some(Stream stream, const AttentionBackwardArguments& arguments, bool adds) const {
     const float scale = ops::attention_scale(forward().n, arguments.scale);
     void* const own = part(arguments.workspace, step_at);
     void* const gradient = part(arguments.workspace, gradient_at);
     const void* const p = find_probabilities(stream, arguments, scale);
-    value_gradient.execute(
-        stream,
-        {.values = p, .dense = arguments.output_gradient, .output = arguments.value_gradient, .workspace = own});
+    (adds ? more_value_gradient : value_gradient)
+        .execute(
+            stream,
+            {.values = p, .dense = arguments.output_gradient, .output = arguments.value_gradient, .workspace = own});
     probability_gradient.execute(
         stream, {.lhs = arguments.output_gradient, .rhs = arguments.value, .output = gradient, .workspace = own});
     score_gradient.execute(stream, {.probabilities = p,
@@ -144,8 +155,9 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
                                     .workspace = own});
     query_gradient.execute(
         stream, {.values = gradient, .dense = arguments.key, .output = arguments.query_gradient, .workspace = own});
-    key_gradient.execute(
-        stream, {.values = gradient, .dense = arguments.query, .output = arguments.key_gradient, .workspace = own});
+    (adds ? more_key_gradient : key_gradient)
+        .execute(stream,
+                 {.values = gradient, .dense = arguments.query, .output = arguments.key_gradient, .workspace = own});
   }
 
   std::shared_ptr<const PlanState> rebind(const Topology& mask) const { return rebind_attention(*this, mask); }

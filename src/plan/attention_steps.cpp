@@ -1,6 +1,8 @@
 #include "plan/attention_steps.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "base/checked.hpp"
 #include "ops/attention/problem.hpp"
@@ -34,11 +36,24 @@ HeadStrides operand_strides(const SparseAttention& problem, const TopologyStatis
       .query = bytes(heads.query), .key = bytes(heads.key), .value = bytes(heads.value), .output = bytes(heads.output)};
 }
 
+/// The strides of all operands, or'ed: a power of two that divides each divides this.
+std::int64_t joined_strides(const SparseAttention& problem, const TopologyStatistics& mask) {
+  const HeadStrides strides = operand_strides(problem, mask);
+  return strides.query | strides.key | strides.value | strides.output;
+}
+
 /// Whether every operand is still aligned as declared after this many heads, given that it is at the first.
 bool stays_aligned(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads) {
-  const HeadStrides strides = operand_strides(problem, mask);
-  const std::int64_t together = strides.query | strides.key | strides.value | strides.output;
-  return heads % problem.alignment_bytes * (together % problem.alignment_bytes) % problem.alignment_bytes == 0;
+  return heads % problem.alignment_bytes * (joined_strides(problem, mask) % problem.alignment_bytes) %
+             problem.alignment_bytes ==
+         0;
+}
+
+/// The declared alignment, or what is left of it at every head where heads share keys: these are computed one at a
+/// time, whatever their strides.
+int step_alignment(const SparseAttention& problem, const TopologyStatistics& mask) {
+  if (ops::group_of(problem) == 1) return problem.alignment_bytes;
+  return static_cast<int>(std::gcd(joined_strides(problem, mask), static_cast<std::int64_t>(problem.alignment_bytes)));
 }
 
 /// Checks that sizes over all heads fit in 64 bits; the steps themselves are planned for a group of heads.
@@ -55,16 +70,40 @@ void require_heads_at_once(const char* object, const SparseAttention& problem, c
   if (heads < 0 || problem.batch % heads != 0)
     fail(ErrorCode::invalid_argument, "cannot plan {}: heads_at_once = {} is no divisor of batch = {}", object, heads,
          problem.batch);
+  if (ops::group_of(problem) > 1) {
+    if (heads == 1) return;
+    fail(ErrorCode::invalid_argument,
+         "cannot plan {}: heads_at_once = {}: heads that share keys (key_heads = {} of batch = {}) are composed one by "
+         "one",
+         object, heads, problem.key_heads, problem.batch);
+  }
   if (!stays_aligned(problem, mask, heads))
     fail(ErrorCode::invalid_argument,
          "cannot plan {}: heads_at_once = {}: behind so many heads operands are not aligned to alignment_bytes = {}",
          object, heads, problem.alignment_bytes);
 }
 
+void require_key_heads(const char* object, const SparseAttention& problem) {
+  ops::require_at_least(object, "key_heads", problem.key_heads, 0);
+  if (problem.key_heads > problem.batch || (problem.key_heads > 0 && problem.batch % problem.key_heads != 0))
+    fail(ErrorCode::invalid_argument, "cannot plan {}: key_heads = {} is no divisor of batch = {}", object,
+         problem.key_heads, problem.batch);
+}
+
 }  // namespace
+
+const char* beyond_composition(const SparseAttention& problem) {
+  return problem.capped ? "capped" : problem.causal ? "causal" : nullptr;
+}
+
+void require_composable(const char* object, const SparseAttention& problem) {
+  if (const char* field = beyond_composition(problem))
+    ops::refuse(object, field, "true", "one kernel for elements of 16 bits, and no composition");
+}
 
 std::int64_t heads_at_once(const SparseAttention& problem, const TopologyStatistics& mask) {
   if (problem.heads_at_once != 0) return problem.heads_at_once;
+  if (ops::group_of(problem) > 1) return 1;
   constexpr std::int64_t most_tried = 4096;  // a batch may be any number, and have no small divisor
   const std::int64_t bytes_of_head = std::max<std::int64_t>(score_stride(mask) * size_of(problem.element), 1);
   const std::int64_t wanted = std::max<std::int64_t>(most_probability_bytes / bytes_of_head, 1);
@@ -85,18 +124,28 @@ void validate_attention(const char* object, const SparseAttention& problem, cons
   ops::require_at_least(object, "n", problem.n, 0);
   ops::require_at_least(object, "value_size", problem.value_size, 0);
   ops::require_at_least(object, "batch", problem.batch, 0);
+  require_key_heads(object, problem);
+  if (problem.element == Dtype::f32) require_composable(object, problem);
   ops::require_alignment(object, problem.alignment_bytes, problem.element);
-  const std::int64_t value_size = ops::value_size_of(problem);
+  const std::int64_t value_size = ops::value_size_of(problem), key_heads = ops::key_heads_of(problem);
   require_layout(object, "query_leading", problem.query_leading, "query_stride", problem.query_stride, mask.rows,
                  problem.n, problem.batch);
   require_layout(object, "key_leading", problem.key_leading, "key_stride", problem.key_stride, mask.cols, problem.n,
-                 problem.batch);
+                 key_heads);
   require_layout(object, "value_leading", problem.value_leading, "value_stride", problem.value_stride, mask.cols,
-                 value_size, problem.batch);
+                 value_size, key_heads);
   require_layout(object, "output_leading", problem.output_leading, "output_stride", problem.output_stride, mask.rows,
                  value_size, problem.batch);
   require_countable(problem, mask);
   require_heads_at_once(object, problem, mask);
+}
+
+void require_softcap(const char* object, const SparseAttention& problem, float softcap) {
+  if (!problem.capped && softcap != 0)
+    fail(ErrorCode::invalid_argument, "cannot execute {}: softcap = {}, and the problem is not capped", object,
+         softcap);
+  if (problem.capped && !(softcap > 0 && std::isfinite(softcap)))
+    fail(ErrorCode::invalid_argument, "cannot execute {}: softcap = {} is not positive and finite", object, softcap);
 }
 
 Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written) {
@@ -139,14 +188,15 @@ AttentionSteps::AttentionSteps(const SparseAttention& problem, const TopologySta
       mask_(mask),
       heads_(heads),
       value_size_(ops::value_size_of(problem)),
-      score_stride_(score_stride(mask)) {}
+      score_stride_(score_stride(mask)),
+      alignment_bytes_(step_alignment(problem, mask)) {}
 
 Sddmm AttentionSteps::sddmm() const {
   return {.batch = heads_,
           .element = problem_.element,
           .index = problem_.index,
           .output_stride = score_stride_,
-          .alignment_bytes = problem_.alignment_bytes,
+          .alignment_bytes = alignment_bytes_,
           .math = problem_.math,
           .deterministic = problem_.deterministic,
           .nonfinite = problem_.nonfinite};
@@ -181,7 +231,7 @@ Spmm AttentionSteps::spmm(std::int64_t n) const {
           .element = problem_.element,
           .index = problem_.index,
           .value_stride = score_stride_,
-          .alignment_bytes = problem_.alignment_bytes,
+          .alignment_bytes = alignment_bytes_,
           .math = problem_.math,
           .deterministic = problem_.deterministic,
           .nonfinite = problem_.nonfinite};
@@ -216,9 +266,10 @@ SoftmaxBackward AttentionSteps::score_gradient() const {
           .scale = Scale::host};
 }
 
-Spmm AttentionSteps::value_gradient() const {
+Spmm AttentionSteps::value_gradient(bool adds) const {
   Spmm problem = spmm(value_size_);
   problem.sparse_transposed = true;
+  problem.epilogue.accumulate = adds;
   problem.dense_leading = problem_.output_leading;
   problem.dense_stride = problem_.output_stride;
   problem.output_leading = problem_.value_leading;
@@ -235,9 +286,10 @@ Spmm AttentionSteps::query_gradient() const {
   return problem;
 }
 
-Spmm AttentionSteps::key_gradient() const {
+Spmm AttentionSteps::key_gradient(bool adds) const {
   Spmm problem = spmm(problem_.n);
   problem.sparse_transposed = true;
+  problem.epilogue.accumulate = adds;
   problem.dense_leading = problem_.query_leading;
   problem.dense_stride = problem_.query_stride;
   problem.output_leading = problem_.key_leading;
@@ -247,13 +299,14 @@ Spmm AttentionSteps::key_gradient() const {
 
 AttentionRegions AttentionSteps::regions() const {
   const ops::AttentionMatrices heads = ops::attention_matrices(problem_, mask_);
-  const auto region = [&](const ops::StoredMatrix& one) {
-    return matrix_region(one, problem_.element, problem_.batch);
+  const auto region = [&](const ops::StoredMatrix& one, std::int64_t count) {
+    return matrix_region(one, problem_.element, count);
   };
-  return {.query = region(heads.query),
-          .key = region(heads.key),
-          .value = region(heads.value),
-          .output = region(heads.output)};
+  const std::int64_t queries = problem_.batch, keys = ops::key_heads_of(problem_);
+  return {.query = region(heads.query, queries),
+          .key = region(heads.key, keys),
+          .value = region(heads.value, keys),
+          .output = region(heads.output, queries)};
 }
 
 HeadStrides AttentionSteps::strides() const {

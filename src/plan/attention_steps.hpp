@@ -12,6 +12,7 @@
 #include <vostok/spmm.hpp>
 #include <vostok/topology.hpp>
 
+#include "ops/attention/problem.hpp"
 #include "plan/composed.hpp"
 #include "plan/operands.hpp"
 
@@ -19,6 +20,14 @@ namespace vostok::plan {
 
 /// Throws invalid_argument or unsupported, naming the field and its value. `object` is what cannot be planned.
 void validate_attention(const char* object, const SparseAttention& problem, const TopologyStatistics& mask);
+
+/// The name of a field that is set and that only one kernel computes; null if there is none.
+const char* beyond_composition(const SparseAttention& problem);
+/// Throws unsupported, naming that field.
+void require_composable(const char* object, const SparseAttention& problem);
+
+/// Throws invalid_argument unless a call brings a softcap where the problem is capped, and only there.
+void require_softcap(const char* object, const SparseAttention& problem, float softcap);
 
 /// Where the arrays of one attention lie behind their pointers.
 struct AttentionRegions {
@@ -64,14 +73,15 @@ class AttentionSteps {
   Spmm product() const;                                   ///< O = P V
   Sddmm probability_gradient() const;                     ///< dP = dO V^T at the mask
   SoftmaxBackward score_gradient() const;                 ///< dS = scale * P * (dP - rows of sum P dP)
-  Spmm value_gradient() const;                            ///< dV = P^T dO
+  Spmm value_gradient(bool adds = false) const;           ///< dV = P^T dO, or dV + that
   Spmm query_gradient() const;                            ///< dQ = dS K
-  Spmm key_gradient() const;                              ///< dK = dS^T Q
+  Spmm key_gradient(bool adds = false) const;             ///< dK = dS^T Q, or dK + that
 
   AttentionRegions regions() const;
   HeadStrides strides() const;
   std::int64_t heads() const { return heads_; }
   std::int64_t batch() const { return problem_.batch; }
+  std::int64_t group() const { return ops::group_of(problem_); }
   /// Bytes of a [heads, nonzeros] array of a type.
   std::int64_t bytes(Dtype type) const { return bytes(heads_, type); }
   std::int64_t saved_bytes() const;
@@ -86,13 +96,15 @@ class AttentionSteps {
   std::int64_t heads_;
   std::int64_t value_size_;
   std::int64_t score_stride_;
+  int alignment_bytes_;
 };
 
 /// Shared by the plans of the forward and the backward pass: both compute the heads in groups.
 template <class Problem>
 struct AttentionParts : ComposedState<Problem> {
-  std::int64_t heads = 0;  ///< heads of a group
-  bool in_parts = false;   ///< whether there is more than one group
+  std::int64_t heads = 0;    ///< heads of a group
+  bool in_parts = false;     ///< whether there is more than one group
+  std::int64_t sharing = 1;  ///< heads of queries that share keys
   HeadStrides strides;
 
   Explanation explain(Detail detail) const override {
@@ -105,6 +117,7 @@ struct AttentionParts : ComposedState<Problem> {
   void note_heads(const AttentionSteps& of) {
     heads = of.heads();
     in_parts = heads < of.batch();
+    sharing = of.group();
     strides = of.strides();
   }
 };

@@ -35,6 +35,7 @@ std::shared_ptr<State> composed_state(const Planner& planner, const Problem& pro
   auto state = empty_state<State>(planner, problem, mask, options);
   if (options.family == composed_family) state->options.family.clear();
   const SparseAttention& forward = State::forward_of(state->problem);
+  require_composable(Operation<Problem>::object, forward);
   plan_steps(*state, AttentionSteps(forward, mask.statistics(), heads_at_once(forward, mask.statistics())));
   return state;
 }
@@ -54,6 +55,7 @@ template <class State, class Problem>
 std::shared_ptr<State> cheaper_state(const Planner& planner, const Problem& problem, const Topology& mask,
                                      const PlanOptions& options) {
   const SparseAttention& forward = State::forward_of(problem);
+  if (beyond_composition(forward) != nullptr) return fused_state<State>(planner, problem, mask, options);
   const double fused_us = expected_us(planner, typename State::Fused{forward}, mask, options);
   if (std::isinf(fused_us)) return composed_state<State>(planner, problem, mask, options);
   if (options.effort < Effort::quick || planner.session()->cache_only()) {

@@ -27,6 +27,11 @@ double multiply_adds(const AttentionOperands& operands) {
          static_cast<double>(problem.batch);
 }
 
+void add(std::vector<double>& sums, const std::vector<double>& terms) {
+  sums.resize(terms.size());
+  for (std::size_t i = 0; i < terms.size(); ++i) sums[i] += terms[i];
+}
+
 }  // namespace
 
 double attention_tolerance(const AttentionOperands& operands) {
@@ -37,7 +42,7 @@ double attention_tolerance(const AttentionOperands& operands) {
 
 double attention_backward_tolerance(const AttentionOperands& operands) {
   const SparseAttention& problem = operands.problem();
-  const std::int64_t longest = std::max(operands.longest_row(), operands.longest_column());
+  const std::int64_t longest = std::max(operands.longest_row(), operands.longest_column() * operands.group());
   return 2 * exponential_error + 2 * sparse::sum_tolerance(std::max(problem.n, problem.value_size)) +
          sparse::sum_tolerance(operands.longest_row()) + sparse::sum_tolerance(longest, problem.element) +
          rounding(operands, 3);
@@ -56,7 +61,8 @@ AttentionCase::AttentionCase(device::Device& device, const SparseAttention& prob
                 .key = operands_.key().data(),
                 .value = operands_.value().data(),
                 .output = output_.data(),
-                .saved = problem.saved != Saved::none ? saved_.data() : nullptr};
+                .saved = problem.saved != Saved::none ? saved_.data() : nullptr,
+                .softcap = operands_.softcap()};
 }
 
 double AttentionCase::flops() const { return 2 * multiply_adds(operands_); }
@@ -91,16 +97,14 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
                                              sparse::Csr mask, std::uint64_t seed, std::int64_t saved_bytes)
     : device_(device),
       operands_(device, problem.forward, std::move(mask), seed),
-      output_gradient_(device, operands_.problem(), operands_.output_shape(), seed + 4),
-      heads_(operands_.sampled_heads(seed + 3)),
+      output_gradient_(device, operands_.problem(), operands_.output_shape(), operands_.problem().batch, seed + 4),
+      key_heads_(operands_.sampled_key_heads(seed + 3)),
       output_(operands_.make_output(device, operands_.output_shape())),
       saved_(operands_.make_saved(device, saved_bytes)),
       query_gradient_(operands_.make_output(device, operands_.query_shape())),
-      key_gradient_(operands_.make_output(device, operands_.key_shape())),
-      value_gradient_(operands_.make_output(device, operands_.value_shape())) {
-  for (const std::int64_t head : heads_)
-    reference_.push_back(
-        sparse::attention_gradients(operands_.mask(), operands_.head(head), output_gradient_.view(head)));
+      key_gradient_(operands_.make_key_output(device, operands_.key_shape())),
+      value_gradient_(operands_.make_key_output(device, operands_.value_shape())) {
+  for (const std::int64_t key_head : key_heads_) reference_.push_back(shared_gradients(key_head));
   saved_.poison(device.own_stream());
   device.synchronize(device.own_stream());
   arguments_ = {.query = operands_.query().data(),
@@ -110,7 +114,21 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
                 .saved = problem.forward.saved != Saved::none ? saved_.data() : nullptr,
                 .query_gradient = query_gradient_.data(),
                 .key_gradient = key_gradient_.data(),
-                .value_gradient = value_gradient_.data()};
+                .value_gradient = value_gradient_.data(),
+                .softcap = operands_.softcap()};
+}
+
+SharedGradients AttentionBackwardCase::shared_gradients(std::int64_t key_head) const {
+  SharedGradients shared;
+  const std::int64_t group = operands_.group();
+  for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
+    sparse::AttentionGradients own =
+        sparse::attention_gradients(operands_.mask(), operands_.head(head), output_gradient_.view(head));
+    shared.query.push_back(std::move(own.query));
+    add(shared.key, own.key);
+    add(shared.value, own.value);
+  }
+  return shared;
 }
 
 AttentionArguments AttentionBackwardCase::forward_call() const {
@@ -120,32 +138,34 @@ AttentionArguments AttentionBackwardCase::forward_call() const {
           .key = arguments_.key,
           .value = arguments_.value,
           .output = output_.data(),
-          .saved = saved};
+          .saved = saved,
+          .softcap = operands_.softcap()};
 }
 
 double AttentionBackwardCase::flops() const { return 2 * 2 * multiply_adds(operands_); }
 
 Check AttentionBackwardCase::verify(const std::function<void(Stream)>& enqueue) {
-  struct Gradient {
-    const char* name;
-    const HeadsOutput& output;
-    std::vector<double> sparse::AttentionGradients::* reference;
-  };
-  const Gradient gradients[] = {{"the queries' gradient", query_gradient_, &sparse::AttentionGradients::query},
-                                {"the keys' gradient", key_gradient_, &sparse::AttentionGradients::key},
-                                {"the values' gradient", value_gradient_, &sparse::AttentionGradients::value}};
   const Stream stream = device_.own_stream();
-  for (const Gradient& gradient : gradients) gradient.output.poison(stream);
+  for (const HeadsOutput* gradient : {&query_gradient_, &key_gradient_, &value_gradient_}) gradient->poison(stream);
   enqueue(stream);
   device_.synchronize(stream);
 
   Check check{.error = 0, .tolerance = attention_backward_tolerance(operands_), .wrong = {}};
-  for (const Gradient& gradient : gradients) {
-    const GuardedOutput::Contents contents = gradient.output.read(gradient.name, check.wrong);
-    for (std::size_t i = 0; i < heads_.size(); ++i)
-      check.error =
-          std::max(check.error, gradient.output.error(contents, heads_[i], reference_[i].*gradient.reference));
-  }
+  const auto compare = [&](const HeadsOutput& output, const char* name, const auto& visit_heads) {
+    const GuardedOutput::Contents contents = output.read(name, check.wrong);
+    for (std::size_t i = 0; i < key_heads_.size(); ++i)
+      visit_heads(i, [&](std::int64_t head, const std::vector<double>& reference) {
+        check.error = std::max(check.error, output.error(contents, head, reference));
+      });
+  };
+  compare(query_gradient_, "the queries' gradient", [&](std::size_t i, const auto& compare_head) {
+    for (std::int64_t j = 0; j < operands_.group(); ++j)
+      compare_head(key_heads_[i] * operands_.group() + j, reference_[i].query[static_cast<std::size_t>(j)]);
+  });
+  compare(key_gradient_, "the keys' gradient",
+          [&](std::size_t i, const auto& compare_head) { compare_head(key_heads_[i], reference_[i].key); });
+  compare(value_gradient_, "the values' gradient",
+          [&](std::size_t i, const auto& compare_head) { compare_head(key_heads_[i], reference_[i].value); });
   hold_to_tolerance(check);
   return check;
 }

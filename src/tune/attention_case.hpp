@@ -43,6 +43,12 @@ class AttentionCase final : public CaseOf<AttentionArguments> {
   HeadsOutput saved_;
 };
 
+/// The gradients of the heads that share keys.
+struct SharedGradients {
+  std::vector<std::vector<double>> query;  ///< of each head
+  std::vector<double> key, value;          ///< summed over the heads
+};
+
 class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
  public:
   /// `saved_bytes`: those of the plan. Errors: out_of_memory.
@@ -59,12 +65,14 @@ class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
   Check verify(const std::function<void(Stream)>& enqueue) override;
 
  private:
+  SharedGradients shared_gradients(std::int64_t key_head) const;
+
   device::Device& device_;
   AttentionOperands operands_;
   HeadsInput output_gradient_;
-  std::vector<std::int64_t> heads_;                    ///< heads that are compared
-  std::vector<sparse::AttentionGradients> reference_;  ///< one for each of them
-  HeadsOutput output_;                                 ///< of the forward pass; not checked
+  std::vector<std::int64_t> key_heads_;     ///< heads of keys that are compared, with those of queries that read them
+  std::vector<SharedGradients> reference_;  ///< one for each of them
+  HeadsOutput output_;                      ///< of the forward pass; not checked
   HeadsOutput saved_;
   HeadsOutput query_gradient_;
   HeadsOutput key_gradient_;

@@ -40,14 +40,14 @@ SparseAttention resolved(SparseAttention problem) {
 }  // namespace
 
 HeadsInput::HeadsInput(device::Device& device, const SparseAttention& problem, const ops::StoredMatrix& shape,
-                       std::uint64_t seed)
+                       std::int64_t heads, std::uint64_t seed)
     : shape_(shape),
-      values_(random_heads(problem.element, shape, problem.batch, seed)),
+      values_(random_heads(problem.element, shape, heads, seed)),
       operand_(device, sparse::to_storage(problem.element, values_), problem.alignment_bytes) {}
 
 HeadsOutput::HeadsOutput(device::Device& device, const SparseAttention& problem, Dtype type,
-                         const ops::StoredMatrix& shape)
-    : type_(type), shape_(shape), memory_(device, type, shape, problem.batch, shift_bytes(problem.alignment_bytes)) {}
+                         const ops::StoredMatrix& shape, std::int64_t heads)
+    : type_(type), shape_(shape), memory_(device, type, shape, heads, shift_bytes(problem.alignment_bytes)) {}
 
 GuardedOutput::Contents HeadsOutput::read(const char* name, std::string& wrong) const {
   GuardedOutput::Contents contents = memory_.read();
@@ -66,10 +66,15 @@ double HeadsOutput::error(const GuardedOutput::Contents& contents, std::int64_t 
 AttentionOperands::AttentionOperands(device::Device& device, const SparseAttention& problem, sparse::Csr mask,
                                      std::uint64_t seed)
     : problem_(resolved(problem)),
-      mask_(std::move(mask)),
-      query_(device, problem_, query_shape(), seed),
-      key_(device, problem_, key_shape(), seed + 1),
-      value_(device, problem_, value_shape(), seed + 2) {}
+      mask_(problem.causal ? sparse::causal_mask(mask) : std::move(mask)),
+      query_(device, problem_, query_shape(), problem_.batch, seed),
+      key_(device, problem_, key_shape(), ops::key_heads_of(problem_), seed + 1),
+      value_(device, problem_, value_shape(), ops::key_heads_of(problem_), seed + 2) {}
+
+float AttentionOperands::softcap() const {
+  constexpr float bends_most_scores = 0.5F;
+  return problem_.capped ? bends_most_scores : 0.0F;
+}
 
 ops::StoredMatrix AttentionOperands::query_shape() const {
   return ops::stored_matrix(Layout::row_major, mask_.rows, problem_.n, problem_.query_leading, problem_.query_stride);
@@ -98,26 +103,38 @@ HeadsOutput AttentionOperands::make_saved(device::Device& device, std::int64_t s
   SparseAttention aligned = problem_;
   aligned.alignment_bytes = 16;  // as `saved` always is, whatever alignment the operands have
   return {device, aligned, type,
-          ops::stored_matrix(Layout::row_major, 1, width, 0, saved_bytes / size_of(type) / problem_.batch)};
+          ops::stored_matrix(Layout::row_major, 1, width, 0, saved_bytes / size_of(type) / problem_.batch),
+          problem_.batch};
 }
 
 sparse::AttentionHead AttentionOperands::head(std::int64_t head) const {
   return {.query = query_.view(head),
-          .key = key_.view(head),
-          .value = value_.view(head),
+          .key = key_.view(head / group()),
+          .value = value_.view(head / group()),
           .n = problem_.n,
           .value_size = problem_.value_size,
-          .scale = 1 / std::sqrt(static_cast<double>(problem_.n))};
+          .scale = 1 / std::sqrt(static_cast<double>(problem_.n)),
+          .softcap = softcap()};
 }
 
 std::vector<std::int64_t> AttentionOperands::sampled_heads(std::uint64_t seed) const {
-  const std::int64_t work = std::max<std::int64_t>(mask_.nonzeros() * (problem_.n + problem_.value_size), 1);
+  return sampled(problem_.batch, 1, seed);
+}
+
+std::vector<std::int64_t> AttentionOperands::sampled_key_heads(std::uint64_t seed) const {
+  return sampled(ops::key_heads_of(problem_), group(), seed);
+}
+
+std::vector<std::int64_t> AttentionOperands::sampled(std::int64_t count, std::int64_t heads_each,
+                                                     std::uint64_t seed) const {
+  const std::int64_t of_head = mask_.nonzeros() * (problem_.n + problem_.value_size);
+  const std::int64_t work = std::max<std::int64_t>(of_head * heads_each, 1);
   const std::int64_t affordable = std::max<std::int64_t>(most_reference_work / work, 1);
   std::vector<std::int64_t> heads;
-  heads.reserve(static_cast<std::size_t>(std::min(affordable, problem_.batch)));
+  heads.reserve(static_cast<std::size_t>(std::min(affordable, count)));
   sparse::Random random(seed);
-  for (std::int64_t i = 0; i < std::min(affordable, problem_.batch); ++i)
-    heads.push_back(affordable >= problem_.batch ? i : random.below(problem_.batch));
+  for (std::int64_t i = 0; i < std::min(affordable, count); ++i)
+    heads.push_back(affordable >= count ? i : random.below(count));
   return heads;
 }
 

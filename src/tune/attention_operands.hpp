@@ -8,6 +8,7 @@
 #include <vostok/attention.hpp>
 
 #include "device/device.hpp"
+#include "ops/attention/problem.hpp"
 #include "ops/stored_matrix.hpp"
 #include "sparse/attention_reference.hpp"
 #include "sparse/csr.hpp"
@@ -21,7 +22,7 @@ namespace vostok::tune {
 /// within a row. Gaps between rows and heads are NaN: no result may depend on them.
 class HeadsInput {
  public:
-  HeadsInput(device::Device& device, const SparseAttention& problem, const ops::StoredMatrix& shape,
+  HeadsInput(device::Device& device, const SparseAttention& problem, const ops::StoredMatrix& shape, std::int64_t heads,
              std::uint64_t seed);
 
   void* data() const { return operand_.data(); }
@@ -38,7 +39,8 @@ class HeadsInput {
 /// An output [heads, rows, width], poisoned and guarded.
 class HeadsOutput {
  public:
-  HeadsOutput(device::Device& device, const SparseAttention& problem, Dtype type, const ops::StoredMatrix& shape);
+  HeadsOutput(device::Device& device, const SparseAttention& problem, Dtype type, const ops::StoredMatrix& shape,
+              std::int64_t heads);
 
   void* data() const { return memory_.data(); }
   void poison(Stream stream) const { memory_.reset(stream); }
@@ -60,7 +62,11 @@ class AttentionOperands {
   AttentionOperands(device::Device& device, const SparseAttention& problem, sparse::Csr mask, std::uint64_t seed);
 
   const SparseAttention& problem() const { return problem_; }
+  /// Without what a causal problem leaves out.
   const sparse::Csr& mask() const { return mask_; }
+  std::int64_t group() const { return ops::group_of(problem_); }
+  /// Of a call; 0 where the problem is not capped.
+  float softcap() const;
   ops::StoredMatrix query_shape() const;
   ops::StoredMatrix key_shape() const;
   ops::StoredMatrix value_shape() const;
@@ -71,19 +77,27 @@ class AttentionOperands {
   const HeadsInput& value() const { return value_; }
   sparse::AttentionHead head(std::int64_t head) const;
 
+  /// Of all heads of queries, or of keys.
   HeadsOutput make_output(device::Device& device, const ops::StoredMatrix& shape) const {
-    return {device, problem_, problem_.element, shape};
+    return {device, problem_, problem_.element, shape, problem_.batch};
+  }
+  HeadsOutput make_key_output(device::Device& device, const ops::StoredMatrix& shape) const {
+    return {device, problem_, problem_.element, shape, ops::key_heads_of(problem_)};
   }
   /// An output for what a forward pass saves, `saved_bytes` long.
   HeadsOutput make_saved(device::Device& device, std::int64_t saved_bytes) const;
 
   /// The heads whose results are compared: all, or a seeded sample as large as a float64 reference can afford.
   std::vector<std::int64_t> sampled_heads(std::uint64_t seed) const;
+  /// The same of heads of keys, each with all heads of queries that read it.
+  std::vector<std::int64_t> sampled_key_heads(std::uint64_t seed) const;
   /// Nonzeros of the longest row and of the longest column.
   std::int64_t longest_row() const;
   std::int64_t longest_column() const;
 
  private:
+  std::vector<std::int64_t> sampled(std::int64_t count, std::int64_t heads_each, std::uint64_t seed) const;
+
   SparseAttention problem_;  ///< value_size filled in
   sparse::Csr mask_;
   HeadsInput query_;

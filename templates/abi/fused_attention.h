@@ -16,6 +16,9 @@ struct FusedAttentionTraits {
   bool whole = true;    ///< neither was rounded up
   bool statistics = false;
   IndexType index = IndexType::i32;
+  bool grouped = false;  ///< heads of queries share those of keys
+  bool capped = false;   ///< scores go through tanh
+  bool causal = false;
 };
 
 struct FusedAttentionArgs {
@@ -42,6 +45,9 @@ struct FusedAttentionArgs {
   int key_size;  ///< as the problem has it
   int value_size;
   float scale;
+  float softcap;
+  int group;             ///< heads of queries that share keys; batches have less than 2^32 heads
+  long long key_offset;  ///< a query's own key, behind which it sees none, less its number
 };
 
 template <FieldsOf<FusedAttentionTraits> S, class Visit>
@@ -52,6 +58,9 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("whole", traits.whole);
   visit("statistics", traits.statistics);
   visit("index", traits.index);
+  visit("grouped", traits.grouped);
+  visit("capped", traits.capped);
+  visit("causal", traits.causal);
 }
 
 /// Sizes that kernels take.

@@ -32,6 +32,9 @@ struct FusedBackwardTraits {
   int value_size = 64;  ///< likewise
   bool whole = true;    ///< neither was rounded up
   IndexType index = IndexType::i32;
+  bool grouped = false;  ///< heads of queries share those of keys
+  bool capped = false;   ///< scores go through tanh
+  bool causal = false;
 };
 
 /// The tunables, of all three kernels.
@@ -67,6 +70,9 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("value_size", traits.value_size);
   visit("whole", traits.whole);
   visit("index", traits.index);
+  visit("grouped", traits.grouped);
+  visit("capped", traits.capped);
+  visit("causal", traits.causal);
 }
 
 template <FieldsOf<FusedBackwardConfig> S, class Visit>

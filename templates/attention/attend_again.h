@@ -5,6 +5,8 @@
 
 #include "abi/fused_attention.h"
 #include "attention/online_softmax.h"
+#include "attention/soft_cap.h"
+#include "attention/visible_keys.h"
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/warp.h"
@@ -21,7 +23,7 @@ class AttendAgain {
 
  public:
   __device__ AttendAgain(const FusedAttentionArgs& args, long long head, long long row)
-      : args_(args), head_(head), row_(row), lane_(threadIdx.x % 32) {}
+      : args_(args), head_(head), key_head_(key_head<F>(args, head)), row_(row), lane_(threadIdx.x % 32) {}
 
   /// Every lane of the warp comes here.
   __device__ void make() {
@@ -30,7 +32,7 @@ class AttendAgain {
 #pragma unroll 1
     for (int i = args_.row_offsets[row_]; i < args_.row_offsets[row_ + 1]; ++i) {
       const long long key = static_cast<const typename Index<traits.index>::Storage*>(args_.column_indices)[i];
-      add(query, key);
+      if (sees<F>(args_, row_, key)) add(query, key);
     }
     store();
   }
@@ -45,25 +47,28 @@ class AttendAgain {
     }
   }
 
+  __device__ ScoreRates<traits.capped> rates() const { return {args_.scale, args_.softcap}; }
+
   /// Halves of differences of scores do not overflow.
   __device__ float power(float half_score, float origin) const {
-    return fast_exp2((half_score - origin) * fminf(2.0F * exponent_rate(args_.scale), 0x1.fffffep127F));
+    return fast_exp2((half_score - origin) * fminf(2.0F * rates().exponent, 0x1.fffffep127F));
   }
 
   __device__ void add(const float (&query)[key_parts], long long key) {
     float of_key[key_parts];
-    load<key_parts>(of_key, args_.key, head_ * args_.key_stride + key * args_.key_leading, args_.key_size);
+    load<key_parts>(of_key, args_.key, key_head_ * args_.key_stride + key * args_.key_leading, args_.key_size);
     float score = 0.0F;
 #pragma unroll
     for (int p = 0; p < key_parts; ++p) score = fmaf(query[p], of_key[p], score);
-    score = warp_sum<1>(score) * (args_.scale < 0.0F ? -0.5F : 0.5F);
+    score = rates().cap(warp_sum<1>(score)) * (args_.scale < 0.0F ? -0.5F : 0.5F);
     const float largest = fmaxf(largest_, score);
     const float origin = largest == -attention_infinity() ? 0.0F : largest;
     const float factor = power(largest_, origin), exponential = power(score, origin);
     largest_ = largest;
     total_ = fmaf(total_, factor, exponential);
     float of_value[value_parts];
-    load<value_parts>(of_value, args_.value, head_ * args_.value_stride + key * args_.value_leading, args_.value_size);
+    load<value_parts>(of_value, args_.value, key_head_ * args_.value_stride + key * args_.value_leading,
+                      args_.value_size);
 #pragma unroll
     for (int p = 0; p < value_parts; ++p) sums_[p] = fmaf(sums_[p], factor, exponential * of_value[p]);
   }
@@ -78,12 +83,12 @@ class AttendAgain {
     }
     if constexpr (traits.statistics)
       if (lane_ == 0)
-        args_.statistics[head_ * args_.rows + row_] =
-            softmax_logarithm(2.0F * largest_ * exponent_rate(args_.scale), total_);
+        args_.statistics[head_ * args_.rows + row_] = softmax_logarithm(2.0F * largest_ * rates().exponent, total_);
   }
 
   const FusedAttentionArgs& args_;
   const long long head_;
+  const long long key_head_;
   const long long row_;
   const unsigned lane_;
   float largest_ = -attention_infinity();  ///< half of the largest score

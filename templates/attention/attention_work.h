@@ -3,6 +3,7 @@
 
 #include "abi/fused_attention.h"
 #include "attention/online_softmax.h"
+#include "attention/visible_keys.h"
 #include "parts/element.h"
 #include "parts/loads.h"
 
@@ -21,11 +22,15 @@ struct AttentionWork {
     constexpr int slices = F::config.slices;
     const int slice = static_cast<int>(blockIdx.x % slices);
     const int block = args.tiles.order[blockIdx.x / slices];
-    const int first = args.tiles.first_tiles[block], count = args.tiles.first_tiles[block + 1] - first;
+    const long long first_row = static_cast<long long>(block) * block_queries(F::config);
+    const int first = args.tiles.first_tiles[block];
+    int count = args.tiles.first_tiles[block + 1] - first;
+    if constexpr (F::traits.causal)
+      count = tiles_up_to(args.tiles, first, count, first_row + block_queries(F::config) - 1 + args.key_offset);
     const int share = (count + slices - 1) / slices;
     const int begin = min(slice * share, count);
     return {.head = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y,
-            .first_row = static_cast<long long>(block) * block_queries(F::config),
+            .first_row = first_row,
             .slice = static_cast<unsigned>(slice),
             .first_tile = first + begin,
             .end_tile = first + min(begin + share, count)};
@@ -34,25 +39,27 @@ struct AttentionWork {
 
 /// A lane's words of a strip, for `tiles` tiles from one on; behind the last tile they are 0.
 template <class F, int tiles>
-__device__ inline void load_tile_bits(unsigned (&bits)[tiles], const FusedAttentionArgs& args, int tile, int end_tile,
-                                      unsigned strip) {
+__device__ inline void load_tile_bits(unsigned (&bits)[tiles], const FusedAttentionArgs& args,
+                                      const AttentionWork<F>& work, int tile, unsigned strip) {
   constexpr int words = tile_words(block_queries(F::config));
+  const auto load = [&](int one) {
+    const long long at = static_cast<long long>(one) * words + strip * 32 + threadIdx.x % 32;
+    return seen_bits<F>(load_global(args.tiles.bits + at), args, one, work.first_row + strip * strip_queries());
+  };
 #pragma unroll
-  for (int t = 0; t < tiles; ++t)
-    bits[t] =
-        tile + t < end_tile
-            ? load_global(args.tiles.bits + static_cast<long long>(tile + t) * words + strip * 32 + threadIdx.x % 32)
-            : 0;
+  for (int t = 0; t < tiles; ++t) bits[t] = tile + t < work.end_tile ? load(tile + t) : 0;
 }
 
 /// A lane's words of a tile, for `strips` strips from one on.
 template <class F, int strips>
-__device__ inline void load_bits(unsigned (&bits)[strips], const FusedAttentionArgs& args, int tile,
-                                 unsigned first_strip) {
+__device__ inline void load_bits(unsigned (&bits)[strips], const FusedAttentionArgs& args, const AttentionWork<F>& work,
+                                 int tile, unsigned first_strip) {
   const long long first =
       static_cast<long long>(tile) * tile_words(block_queries(F::config)) + first_strip * 32 + threadIdx.x % 32;
 #pragma unroll
-  for (int q = 0; q < strips; ++q) bits[q] = load_global(args.tiles.bits + first + 32 * q);
+  for (int q = 0; q < strips; ++q)
+    bits[q] = seen_bits<F>(load_global(args.tiles.bits + first + 32 * q), args, tile,
+                           work.first_row + (first_strip + q) * strip_queries());
 }
 
 /// The bits of a part of `octets` octets of a tile; whether any is set, of the warp's.

@@ -133,7 +133,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   TileCopies<F, Places, threads(config)> copies(walk, work.head, work.first_tile, work.end_tile, threadIdx.x);
   const unsigned strip = threadIdx.x / 32;
   unsigned bits[1] = {};
-  if (work.first_tile < work.end_tile) load_bits<F>(bits, walk, work.first_tile, strip);
+  if (work.first_tile < work.end_tile) load_bits<F>(bits, walk, work, work.first_tile, strip);
   follow_previous_launch();
 
   if (copies.has_next()) copy_block<F>(args, work, own);  // else there may be no operands either
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     __syncthreads();
     copy_into((place.stage + config.stages - 1) % config.stages);
     unsigned next_bits[1] = {};
-    if (tile + 1 < work.end_tile) load_bits<F>(next_bits, walk, tile + 1, strip);
+    if (tile + 1 < work.end_tile) load_bits<F>(next_bits, walk, work, tile + 1, strip);
     warp.add(stages + place.stage * backward_stage_bytes(traits), bits);
     bits[0] = next_bits[0];
     place.advance();

@@ -13,6 +13,7 @@
 #include "attention/attention_work.h"
 #include "attention/mma_products.h"
 #include "attention/online_softmax.h"
+#include "attention/soft_cap.h"
 #include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
 #include "parts/ring_place.h"
@@ -53,7 +54,7 @@ class FusedMmaWarp {
  public:
   __device__ FusedMmaWarp(const FusedAttentionArgs& args, SharedAddress queries)
       : queries_(queries + own_fragment(threadIdx.x / 32 * strips * strip_queries(), key_line)),
-        rate_(exponent_rate(args.scale)),
+        rates_(args.scale, args.softcap),
         sign_(args.scale < 0.0F ? 0x80008000U : 0) {}
 
   /// Once the queries are in shared memory.
@@ -92,9 +93,10 @@ class FusedMmaWarp {
     unsigned probabilities[strips][octets / 2][4];
 #pragma unroll
     for (int q = 0; q < strips; ++q) {
+      rates_.cap(scores[q]);
       mask_scores<octets>(scores[q], bits[q]);
       float factors[2];
-      softmax_[q].add(scores[q], rate_, factors);
+      softmax_[q].add(scores[q], rates_.exponent, factors);
       scale_sums(sums_[q], factors);
       pack_weights<traits.element>(probabilities[q], scores[q]);
     }
@@ -108,7 +110,7 @@ class FusedMmaWarp {
   }
 
   const SharedAddress queries_;  ///< the lane's line of the warp's first strip
-  const float rate_;
+  const ScoreRates<traits.capped> rates_;
   const unsigned sign_;  ///< of the scale, for two queries' elements
   unsigned kept_[config.keeps_queries ? key_steps : 1][strips][4];
   float sums_[strips][value_octets][4] = {};
@@ -127,9 +129,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   const SharedAddress stages = queries + block_queries(config) * line_bytes(traits.key_size);
   constexpr int strips = config.warp_strips;
   const unsigned first_strip = threadIdx.x / 32 * strips;
-  TileCopies<F, PaddedPlaces<F>, threads(config)> copies(args, work.head, work.first_tile, work.end_tile, threadIdx.x);
+  TileCopies<F, PaddedPlaces<F>, threads(config)> copies(args, key_head<F>(args, work.head), work.first_tile,
+                                                         work.end_tile, threadIdx.x);
   unsigned bits[strips] = {};
-  if (work.first_tile < work.end_tile) load_bits<F>(bits, args, work.first_tile, first_strip);
+  if (work.first_tile < work.end_tile) load_bits<F>(bits, args, work, work.first_tile, first_strip);
   follow_previous_launch();
 
   // Where no query of the mask names a key there may be no queries either.
@@ -150,7 +153,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     copy_into((place.stage + config.stages - 1) % config.stages);
     if (tile == work.first_tile) warp.take_queries();
     unsigned next_bits[strips] = {};
-    if (tile + 1 < work.end_tile) load_bits<F>(next_bits, args, tile + 1, first_strip);
+    if (tile + 1 < work.end_tile) load_bits<F>(next_bits, args, work, tile + 1, first_strip);
     warp.add(stages + place.stage * attention_stage_bytes(traits), bits);
 #pragma unroll
     for (int q = 0; q < strips; ++q) bits[q] = next_bits[q];

@@ -10,6 +10,7 @@
 #include "attention/attention_output.h"
 #include "attention/attention_work.h"
 #include "attention/online_softmax.h"
+#include "attention/soft_cap.h"
 #include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
 #include "parts/ldmatrix.h"
@@ -59,7 +60,7 @@ class AttentionGroup {
  public:
   /// `queries`: shared address of the block's; the group's number among its warpgroups.
   __device__ AttentionGroup(const FusedAttentionArgs& args, unsigned queries, unsigned group)
-      : queries_(queries), group_(group), rate_(exponent_rate(args.scale)), negative_(args.scale < 0.0F) {}
+      : queries_(queries), group_(group), rates_(args.scale, args.softcap), negative_(args.scale < 0.0F) {}
 
   /// Once the queries are in shared memory.
   __device__ void take_queries() {
@@ -111,9 +112,10 @@ class AttentionGroup {
 #pragma unroll
       for (int i = 0; i < 4 * octets; ++i) scores_[i / 4][i % 4] = -scores_[i / 4][i % 4];
     }
+    rates_.cap(scores_);
     mask_scores<8>(scores_, bits[0]);
     if constexpr (F::config.step_tiles == 2) mask_scores<8, 8>(scores_, bits[1]);
-    softmax_.add(scores_, rate_, factors_);
+    softmax_.add(scores_, rates_.exponent, factors_);
   }
 
   /// Once products of what was there before are done.
@@ -139,7 +141,7 @@ class AttentionGroup {
 
   const unsigned queries_;
   const unsigned group_;
-  const float rate_;
+  const ScoreRates<traits.capped> rates_;
   const bool negative_;
   unsigned kept_[keeps ? key_steps : 1][4];
   float scores_[octets][4];
@@ -165,8 +167,8 @@ struct AttentionStages {
 template <class F>
 __device__ inline void copy_tiles(const FusedAttentionArgs& args, const AttentionWork<F>& work,
                                   const AttentionStages<F>& stages, unsigned thread) {
-  TileCopies<F, SlabPlaces<F>, 128, F::config.step_tiles> copies(args, work.head, work.first_tile, work.end_tile,
-                                                                 thread);
+  TileCopies<F, SlabPlaces<F>, 128, F::config.step_tiles> copies(args, key_head<F>(args, work.head), work.first_tile,
+                                                                 work.end_tile, thread);
   if (!copies.has_next()) return;  // then there may be no queries either
   copy_queries<F, SlabPlaces<F>, 128>(args, work.head, work.first_row, {stages.shared}, thread);
   arrive_after_copies(stages.queries_full());
@@ -187,7 +189,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   if (work.first_tile == work.end_tile) return;
   constexpr int step = F::config.step_tiles;
   unsigned bits[step], next_bits[step];
-  load_tile_bits<F>(bits, args, work.first_tile, work.end_tile, strip);
+  load_tile_bits<F>(bits, args, work, work.first_tile, strip);
   RingPlace<F::config.stages> place;
   const auto wait_full = [&] {
     wait_barrier(stages.full(place.stage), place.parity);
@@ -197,7 +199,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   group.take_queries();
   wait_full();
   group.begin_scores(stages.stage(place.stage));
-  load_tile_bits<F>(next_bits, args, work.first_tile + step, work.end_tile, strip);
+  load_tile_bits<F>(next_bits, args, work, work.first_tile + step, strip);
   wait_multiplications();
   group.exponentiate(bits);
   group.take();
@@ -210,7 +212,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     group.begin_values(stages.stage(before));
 #pragma unroll
     for (int t = 0; t < step; ++t) bits[t] = next_bits[t];
-    load_tile_bits<F>(next_bits, args, tile + step, work.end_tile, strip);
+    load_tile_bits<F>(next_bits, args, work, tile + step, strip);
     wait_multiplications<1>();
     group.exponentiate(bits);
     wait_multiplications();

@@ -1,69 +1,20 @@
 // Attention's plans, forward and backward, through the public API on every device that is here.
 #include <doctest/doctest.h>
 
+#include "device/attention_plans.hpp"
 #include "device/devices.hpp"
 #include "device/kernel_devices.hpp"
 #include "tune/attention_case.hpp"
 
 using namespace vostok;
+using test::check_both;
 using test::code_of;
+using test::interleaved;
 using test::on_every_device;
+using test::step_by_step;
+using test::verify;
 
 namespace {
-
-/// Heads side by side within a token: [tokens, heads, size].
-SparseAttention interleaved(SparseAttention problem) {
-  const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
-  problem.query_leading = problem.key_leading = problem.batch * problem.n;
-  problem.value_leading = problem.output_leading = problem.batch * value_size;
-  problem.query_stride = problem.key_stride = problem.n;
-  problem.value_stride = problem.output_stride = value_size;
-  return problem;
-}
-
-/// Verifies one plan on operands of its own.
-tune::Check verify(const Context& context, const AttentionPlan& plan, const sparse::Csr& mask) {
-  tune::AttentionCase operands(test::device_of(context), plan.problem(), mask, 5, plan.saved_bytes());
-  const Workspace workspace = plan.make_workspace();
-  operands.set_workspace(workspace);
-  return operands.verify([&](Stream stream) { plan.execute(stream, operands.call()); });
-}
-
-/// The same of a gradient, behind the forward pass that saves what it reads.
-tune::Check verify(const Context& context, const AttentionPlan& forward, const AttentionBackwardPlan& backward,
-                   const sparse::Csr& mask) {
-  device::Device& device = test::device_of(context);
-  tune::AttentionBackwardCase operands(device, backward.problem(), mask, 6, forward.saved_bytes());
-  const Workspace forward_workspace = forward.make_workspace();
-  AttentionArguments call = operands.forward_call();
-  call.workspace = forward_workspace;
-  forward.execute(device.own_stream(), call);
-  device.synchronize(device.own_stream());
-  const Workspace workspace = backward.make_workspace();
-  operands.set_workspace(workspace);
-  return operands.verify([&](Stream stream) { backward.execute(stream, operands.call()); });
-}
-
-/// Options of a plan that runs step by step, whatever one kernel would take.
-const PlanOptions step_by_step{.family = "composed"};
-
-/// `options`: of the forward pass.
-void check_both(const Context& context, const SparseAttention& problem, const sparse::Csr& mask,
-                const PlanOptions& options = {}) {
-  CAPTURE(name(problem.element));
-  CAPTURE(name(problem.saved));
-  const Topology topology = context.topology(mask.view());
-  const AttentionPlan forward = context.plan(problem, topology, options);
-  const tune::Check output = verify(context, forward, mask);
-  CAPTURE(output.error);
-  CAPTURE(output.tolerance);
-  CHECK_MESSAGE(output.wrong.empty(), output.wrong);
-  const AttentionBackwardPlan backward = context.plan(SparseAttentionBackward{.forward = problem}, topology);
-  const tune::Check gradients = verify(context, forward, backward, mask);
-  CAPTURE(gradients.error);
-  CAPTURE(gradients.tolerance);
-  CHECK_MESSAGE(gradients.wrong.empty(), gradients.wrong);
-}
 
 /// Some queries have no key, and some keys no query.
 sparse::Csr with_gaps(std::int64_t rows, std::int64_t cols, std::uint64_t seed) {

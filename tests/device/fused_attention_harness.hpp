@@ -14,20 +14,40 @@ inline sparse::Csr random_attention_mask(sparse::Random& random) {
   return uneven_mask(rows, cols, random.bits());
 }
 
+/// Heads side by side within a token: [tokens, heads, size].
+inline SparseAttention interleaved(SparseAttention problem) {
+  const std::int64_t value_size = ops::value_size_of(problem), key_heads = ops::key_heads_of(problem);
+  problem.query_leading = problem.batch * problem.n;
+  problem.key_leading = key_heads * problem.n;
+  problem.value_leading = key_heads * value_size;
+  problem.output_leading = problem.batch * value_size;
+  problem.query_stride = problem.key_stride = problem.n;
+  problem.value_stride = problem.output_stride = value_size;
+  return problem;
+}
+
 inline SparseAttention random_attention(sparse::Random& random) {
   SparseAttention problem{.n = pick<std::int64_t>(random, {8, 16, 24, 40, 64, 80, 128}),
                           .value_size = pick<std::int64_t>(random, {0, 8, 16, 32, 72, 96}),
                           .batch = pick<std::int64_t>(random, {1, 2, 3}),
                           .element = pick(random, {Dtype::f16, Dtype::bf16}),
                           .saved = pick(random, {Saved::none, Saved::row_statistics})};
-  if (random.below(2) == 0) {
-    const std::int64_t value_size = problem.value_size != 0 ? problem.value_size : problem.n;
-    problem.query_leading = problem.key_leading = problem.batch * problem.n;
-    problem.value_leading = problem.output_leading = problem.batch * value_size;
-    problem.query_stride = problem.key_stride = problem.n;
-    problem.value_stride = problem.output_stride = value_size;
+  return random.below(2) == 0 ? interleaved(problem) : problem;
+}
+
+/// The same of heads that share keys, of capped scores and of causal queries: at least one of these.
+inline SparseAttention random_attention_beyond(sparse::Random& random) {
+  SparseAttention problem = random_attention(random);
+  problem.query_leading = problem.key_leading = problem.value_leading = problem.output_leading = 0;
+  problem.query_stride = problem.key_stride = problem.value_stride = problem.output_stride = 0;
+  const std::int64_t which = 1 + random.below(7);
+  if ((which & 1) != 0) {
+    problem.key_heads = pick<std::int64_t>(random, {1, 2});
+    problem.batch = problem.key_heads * pick<std::int64_t>(random, {2, 4, 8});
   }
-  return problem;
+  problem.capped = (which & 2) != 0;
+  problem.causal = (which & 4) != 0;
+  return random.below(2) == 0 ? interleaved(problem) : problem;
 }
 
 }  // namespace vostok::test

@@ -13,6 +13,7 @@
 #include "ops/attention/problem.hpp"
 #include "ops/families.hpp"
 #include "plan/attention_steps.hpp"
+#include "sparse/attention_reference.hpp"
 #include "tune/attention_case.hpp"
 
 using namespace vostok;
@@ -62,7 +63,8 @@ tune::Check run(const test::StepDevice& on, const ops::Family& family, const Spa
 void check(const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem,
            const sparse::Csr& mask, const ops::Config& config) {
   INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, n " << problem.n
-                  << ", value_size " << problem.value_size << ", batch " << problem.batch << ", "
+                  << ", value_size " << problem.value_size << ", batch " << problem.batch << ", key_heads "
+                  << problem.key_heads << ", capped " << problem.capped << ", causal " << problem.causal << ", "
                   << name(problem.element) << ", " << family.name() << " " << to_text(config.to_map()));
   const tune::Check check = run(on, family, problem, mask, config);
   CAPTURE(check.error);
@@ -80,14 +82,23 @@ std::vector<std::string> families_of(const Context& context) {
 
 constexpr std::int64_t queries = 100, keys = 150, size = 32;
 
-/// One head in f16.
+/// In f16.
 struct Attended {
   sparse::Csr mask = sparse::uniform(queries, keys, 0.7, 11);
+  SparseAttention problem;
   std::vector<float> query, key, value;
   float scale = 0.25F;
+  float softcap = 0;
 
-  explicit Attended(std::uint64_t seed)
-      : query(drawn(queries, seed)), key(drawn(keys, seed + 1)), value(drawn(keys, seed + 2)) {}
+  explicit Attended(std::uint64_t seed, const SparseAttention& of = {})
+      : problem(of),
+        query(drawn(of.batch * queries, seed)),
+        key(drawn(ops::key_heads_of(of) * keys, seed + 1)),
+        value(drawn(ops::key_heads_of(of) * keys, seed + 2)) {
+    problem.n = size;
+    problem.element = Dtype::f16;
+    if (problem.capped) softcap = 1.5F;
+  }
 
   static std::vector<float> drawn(std::int64_t rows, std::uint64_t seed) {
     return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), rows * size, seed));
@@ -96,19 +107,19 @@ struct Attended {
 
 std::vector<float> run(const Context& context, const Attended& of, const std::string& family) {
   device::Device& device = test::device_of(context);
-  const AttentionPlan plan = context.plan(SparseAttention{.n = size, .element = Dtype::f16},
-                                          context.topology(of.mask.view()), PlanOptions{.family = family});
+  const AttentionPlan plan = context.plan(of.problem, context.topology(of.mask.view()), PlanOptions{.family = family});
   CHECK(plan.family() == family);
   const device::Buffer query = test::stored(device, Dtype::f16, of.query),
                        key = test::stored(device, Dtype::f16, of.key),
                        value = test::stored(device, Dtype::f16, of.value),
-                       output = test::stored(device, Dtype::f16, std::vector<float>(queries * size, -7));
+                       output = test::stored(device, Dtype::f16, std::vector<float>(of.query.size(), -7));
   const Workspace workspace = plan.make_workspace();
   plan.execute(device.own_stream(), {.query = query.data(),
                                      .key = key.data(),
                                      .value = value.data(),
                                      .output = output.data(),
                                      .scale = of.scale,
+                                     .softcap = of.softcap,
                                      .workspace = workspace});
   device.synchronize(device.own_stream());
   std::vector<std::byte> bytes(static_cast<std::size_t>(output.bytes()));
@@ -116,25 +127,28 @@ std::vector<float> run(const Context& context, const Attended& of, const std::st
   return sparse::from_storage(Dtype::f16, bytes);
 }
 
-/// In float64, by IEEE's rules, of what each query names.
+/// In float64, by IEEE's rules, of what each query names and sees.
 std::vector<double> exact(const Attended& of) {
-  std::vector<double> output(queries * size, 0);
-  for (std::int64_t row = 0; row < queries; ++row) {
+  std::vector<double> output(of.query.size(), 0);
+  const sparse::Csr mask = of.problem.causal ? sparse::causal_mask(of.mask) : of.mask;
+  for (std::int64_t line = 0; line < of.problem.batch * queries; ++line) {
+    const std::int64_t first_key = line / queries / ops::group_of(of.problem) * keys, row = line % queries;
+    const auto begin = mask.column_indices.begin() + mask.row_offsets[row],
+               end = mask.column_indices.begin() + mask.row_offsets[row + 1];
     std::vector<double> scores;
-    for (std::int64_t i = of.mask.row_offsets[row]; i < of.mask.row_offsets[row + 1]; ++i) {
+    for (auto column = begin; column != end; ++column) {
       double score = 0;
       for (std::int64_t d = 0; d < size; ++d)
-        score += static_cast<double>(of.query[row * size + d]) * of.key[of.mask.column_indices[i] * size + d];
-      scores.push_back(score * of.scale);
+        score += static_cast<double>(of.query[line * size + d]) * of.key[(first_key + *column) * size + d];
+      score *= of.scale;
+      scores.push_back(of.problem.capped ? of.softcap * std::tanh(score / of.softcap) : score);
     }
     const double largest = scores.empty() ? 0 : *std::max_element(scores.begin(), scores.end());
     double total = 0;
     for (double& score : scores) total += score = std::exp(score - largest);
     for (std::size_t i = 0; i < scores.size(); ++i)
       for (std::int64_t d = 0; d < size; ++d)
-        output[row * size + d] +=
-            scores[i] / total *
-            of.value[of.mask.column_indices[of.mask.row_offsets[row] + static_cast<std::int64_t>(i)] * size + d];
+        output[line * size + d] += scores[i] / total * of.value[(first_key + begin[i]) * size + d];
   }
   return output;
 }
@@ -155,10 +169,8 @@ void check_close(const std::vector<float>& found, const std::vector<double>& exp
   CHECK(std::sqrt(error / whole) <= 1.5e-3);  // NaN, where one should not be, is not below
 }
 
-}  // namespace
-
-TEST_CASE("attention in one kernel: configs of the space, and others, on random problems") {
-  constexpr std::uint64_t seed = 4501;
+/// Configs of each family on problems that random_problem(random) draws.
+void check_configs(std::uint64_t seed, SparseAttention (*random_problem)(sparse::Random&)) {
   MESSAGE("seed " << seed);
   for (const Tried& one : tried()) {
     const ops::Family& family = *one.family;
@@ -169,7 +181,7 @@ TEST_CASE("attention in one kernel: configs of the space, and others, on random 
       }
       sparse::Random random(seed);
       for (int i = 0; i < (test::thread_sanitized ? 2 : 24); ++i) {
-        const SparseAttention problem = test::random_attention(random);
+        const SparseAttention problem = random_problem(random);
         const sparse::Csr mask = test::random_attention_mask(random);
         const auto query = ops::make_query(problem, on.topology(mask.view())->statistics(), &on.device());
         if (family.declines(*query)) {
@@ -185,26 +197,44 @@ TEST_CASE("attention in one kernel: configs of the space, and others, on random 
   }
 }
 
+}  // namespace
+
+TEST_CASE("attention in one kernel: configs of the space, and others, on random problems") {
+  check_configs(4501, test::random_attention);
+}
+
+TEST_CASE("attention in one kernel: configs where heads share keys, scores are capped or queries are causal") {
+  check_configs(4504, test::random_attention_beyond);
+}
+
 TEST_CASE("attention in one kernel: keys and values touch the queries that name them, whatever they hold") {
   if (test::left_to_other_builds()) return;
   constexpr std::uint64_t seed = 4502;
   MESSAGE("seed " << seed);
-  Attended of(seed);
-  const float held_there[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
-                              -std::numeric_limits<float>::infinity(), 65504.0F};
-  for (int i = 0; i < 4; ++i) {
-    of.value[(20 + 31 * i) * size + 5 + i] = held_there[i];
-    of.key[(9 + 31 * i) * size + 3] = held_there[i];
-  }
-  const std::vector<double> expected = exact(of);
-  CHECK(std::count_if(expected.begin(), expected.end(), [](double x) { return std::isfinite(x); }) >
-        queries * size / 8);
-  test::on_every_device([&](const Context& context) {
-    for (const std::string& family : families_of(context)) {
-      CAPTURE(family);
-      check_close(run(context, of, family), expected);
+  const SparseAttention problems[] = {
+      {}, {.batch = 4, .key_heads = 2}, {.capped = true}, {.causal = true}, {.capped = true, .causal = true}};
+  for (const SparseAttention& problem : problems) {
+    CAPTURE(problem.batch);
+    CAPTURE(problem.capped);
+    CAPTURE(problem.causal);
+    Attended of(seed, problem);
+    const float held_there[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                                -std::numeric_limits<float>::infinity(), 65504.0F};
+    const std::int64_t last_head = (ops::key_heads_of(problem) - 1) * keys;  // the others are as usual
+    for (int i = 0; i < 4; ++i) {
+      of.value[(last_head + 20 + 31 * i) * size + 5 + i] = held_there[i];
+      of.key[(last_head + 9 + 31 * i) * size + 3] = held_there[i];
     }
-  });
+    const std::vector<double> expected = exact(of);
+    CHECK(std::count_if(expected.begin(), expected.end(), [](double x) { return std::isfinite(x); }) >
+          queries * size / 8);
+    test::on_every_device([&](const Context& context) {
+      for (const std::string& family : families_of(context)) {
+        CAPTURE(family);
+        check_close(run(context, of, family), expected);
+      }
+    });
+  }
 }
 
 TEST_CASE("attention in one kernel: scores of any size, and scales of either sign") {
@@ -224,4 +254,26 @@ TEST_CASE("attention in one kernel: scores of any size, and scales of either sig
       }
     });
   }
+}
+
+TEST_CASE("attention in one kernel: capped scores of any size, and scales of either sign") {
+  if (test::left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 4505;
+  MESSAGE("seed " << seed);
+  for (const float softcap : {50.0F, 0.75F, 1e-3F, 1e30F})
+    for (const float scale : {0.25F, -1.0F, 100.0F}) {
+      CAPTURE(softcap);
+      CAPTURE(scale);
+      Attended of(seed, {.capped = true});
+      of.scale = scale;
+      of.softcap = softcap;
+      for (std::int64_t i = 0; i < size; ++i) of.query[7 * size + i] *= 64;
+      const std::vector<double> expected = exact(of);
+      test::on_every_device([&](const Context& context) {
+        for (const std::string& family : families_of(context)) {
+          CAPTURE(family);
+          check_close(run(context, of, family), expected);
+        }
+      });
+    }
 }

@@ -50,7 +50,10 @@ FusedAttentionTraits traits(const AttentionQuery& query) {
           .value_size = sizes.value,
           .whole = sizes.whole,
           .statistics = attention.saved == Saved::row_statistics,
-          .index = attention.index};
+          .index = attention.index,
+          .grouped = group_of(attention) > 1,
+          .capped = attention.capped,
+          .causal = attention.causal};
 }
 
 std::optional<std::string> declines(const SparseAttention& attention, const TopologyStatistics& mask) {
@@ -106,6 +109,7 @@ device::Dim3 Binding::operator()(const AttentionArguments& call, FusedAttentionA
   args.output = call.output;
   args.statistics = static_cast<float*>(call.saved);
   args.scale = attention_scale(fixed.key_size, call.scale);
+  args.softcap = call.softcap;
   args.partial_sums = static_cast<float*>(call.workspace);
   args.partial_rows = reinterpret_cast<float*>(static_cast<char*>(call.workspace) + sums_bytes);
   return joins ? grid_of(blocks, 1) : grid_of(blocks, fixed.heads);
@@ -129,7 +133,9 @@ Binding binding(const AttentionQuery& query, const Cut& cut, const TopologyPoint
   args.value_stride = attention.value_stride;
   args.output_stride = attention.output_stride;
   args.heads = attention.batch;
+  args.group = static_cast<int>(group_of(attention));
   args.rows = query.statistics.rows;
+  args.key_offset = query.statistics.cols - query.statistics.rows;
   args.key_size = static_cast<int>(attention.n);
   args.value_size = static_cast<int>(attention.value_size);
   return bound;

@@ -48,6 +48,7 @@ std::shared_ptr<AttentionQueryOf<Problem>> make_attention_query(const SparseAtte
   SparseAttention& attention = resolved.attention;
   attention.value_size = value_size_of(problem);
   attention.heads_at_once = 0;
+  if (attention.key_heads == attention.batch) attention.key_heads = 0;
   attention.index = resolve_index("attention", problem.index, statistics.cols);
   fill_in(attention, attention_matrices(problem, statistics));
   const SizeRange n{.least = problem.n, .most = problem.n};

@@ -33,6 +33,10 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("nonfinite", problem.nonfinite, KeyRole{.stored_as = "sparse"});
   visit("saved", problem.saved, KeyRole{.beside = true});
   visit("heads_at_once", problem.heads_at_once, KeyRole{"one kernel computes all heads"});
+  constexpr KeyRole later_beside{.beside = true, .later = true};
+  visit("key_heads", problem.key_heads, later_beside);
+  visit("capped", problem.capped, later_beside);
+  visit("causal", problem.causal, later_beside);
 }
 static_assert(ops::lists_every_problem_field<SparseAttention>(),
               "problem_fields must name every member of SparseAttention");
@@ -68,7 +72,17 @@ inline std::int64_t value_size_of(const SparseAttention& problem) {
   return problem.value_size != 0 ? problem.value_size : problem.n;
 }
 
-/// How each operand [batch, rows, size] lies.
+/// Heads of keys and of values.
+inline std::int64_t key_heads_of(const SparseAttention& problem) {
+  return problem.key_heads != 0 ? problem.key_heads : problem.batch;
+}
+
+/// Heads of queries that read one head of keys. The problem was found valid.
+inline std::int64_t group_of(const SparseAttention& problem) {
+  return problem.batch > 0 ? problem.batch / key_heads_of(problem) : 1;
+}
+
+/// How each operand [heads, rows, size] lies.
 struct AttentionMatrices {
   StoredMatrix query, key, value, output;
 };

@@ -311,14 +311,16 @@ class AttentionPlan(Plan):
         output: int = 0,
         saved: int = 0,
         scale: float = 0.0,
+        softcap: float = 0.0,
         workspace: int = 0,
     ) -> None:
-        """saved: saved_bytes long, 256-byte aligned, where the problem saves something. scale 0: 1 / sqrt(n)."""
+        """saved: saved_bytes long, 256-byte aligned, where the problem saves something. scale 0: 1 / sqrt(n). softcap:
+        where the problem is capped."""
         try:
             status = _execute_attention(
                 self._handle,
                 stream,
-                _pack_attention(_attention_size, scale, query, key, value, output, saved, workspace),
+                _pack_attention(_attention_size, scale, query, key, value, output, saved, workspace, softcap, 0),
             )
         except BAD_ARGUMENT as error:
             raise _refuse(error) from None
@@ -357,6 +359,7 @@ class AttentionBackwardPlan(Plan):
         key_gradient: int = 0,
         value_gradient: int = 0,
         scale: float = 0.0,
+        softcap: float = 0.0,
         workspace: int = 0,
     ) -> None:
         """Gradients are laid out as the inputs whose gradients they are."""
@@ -376,6 +379,8 @@ class AttentionBackwardPlan(Plan):
                     key_gradient,
                     value_gradient,
                     workspace,
+                    softcap,
+                    0,
                 ),
             )
         except BAD_ARGUMENT as error:

@@ -174,10 +174,13 @@ class SoftmaxBackward(Problem["plans.SoftmaxBackwardPlan"]):
 
 @dataclass(frozen=True)
 class SparseAttention(Problem["plans.AttentionPlan"]):
-    """softmax(scale Q K^T, at the mask) V: Q [batch, m, n], K [batch, k, n], V [batch, k, value_size].
+    """softmax(scale Q K^T, at the mask) V: Q [batch, m, n], K [key_heads, k, n], V [key_heads, k, value_size].
 
     value_size 0: n. saved: what the backward pass will read: none, probabilities or row_statistics. heads_at_once:
-    how many are computed at a time, a divisor of batch; 0: as many as have 128 MiB of probabilities, or one.
+    how many are computed at a time, a divisor of batch; 0: as many as have 128 MiB of probabilities, or one. key_heads:
+    heads of keys and of values, a divisor of batch; each serves as many heads of queries that follow one another; 0:
+    batch. capped: scores become softcap tanh(scores / softcap). causal: query i sees no key behind i + k - m. Both in 16
+    bits, by one kernel.
     """
 
     operation: ClassVar[str] = "attention"
@@ -201,6 +204,9 @@ class SparseAttention(Problem["plans.AttentionPlan"]):
     nonfinite: str = "sparse"
     saved: str = "none"
     heads_at_once: int = 0
+    key_heads: int = 0
+    capped: bool = False
+    causal: bool = False
 
 
 @dataclass(frozen=True)

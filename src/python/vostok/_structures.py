@@ -213,7 +213,8 @@ Attention = _structure(
     i64 n value_size batch query_leading key_leading value_leading output_leading query_stride key_stride
         value_stride output_stride
     i32 index alignment_bytes math deterministic nonfinite saved
-    i64 heads_at_once
+    i64 heads_at_once key_heads
+    i32 capped causal
 """,
 )
 
@@ -223,6 +224,8 @@ AttentionArguments = _structure(
     u32 size
     f32 scale
     pointer query key value output saved workspace
+    f32 softcap
+    i32 reserved
 """,
 )
 
@@ -232,6 +235,8 @@ AttentionBackwardArguments = _structure(
     u32 size
     f32 scale
     pointer query key value output_gradient saved query_gradient key_gradient value_gradient workspace
+    f32 softcap
+    i32 reserved
 """,
 )
 

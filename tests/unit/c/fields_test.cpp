@@ -165,10 +165,14 @@ TEST_CASE("each field of a smaller problem becomes the field of its name") {
                                    .deterministic = 0,
                                    .nonfinite = VOSTOK_NON_FINITE_DENSE,
                                    .saved = VOSTOK_SAVED_ROW_STATISTICS,
-                                   .heads_at_once = 12};
+                                   .heads_at_once = 12,
+                                   .key_heads = 13,
+                                   .capped = 1,
+                                   .causal = 1};
   const SparseAttention expected{.n = 1,
                                  .value_size = 2,
                                  .batch = 3,
+                                 .key_heads = 13,
                                  .element = Dtype::bf16,
                                  .index = IndexType::i32,
                                  .query_leading = 4,
@@ -184,6 +188,8 @@ TEST_CASE("each field of a smaller problem becomes the field of its name") {
                                  .deterministic = false,
                                  .nonfinite = NonFinite::dense,
                                  .saved = Saved::row_statistics,
+                                 .capped = true,
+                                 .causal = true,
                                  .heads_at_once = 12};
   CHECK(c::problem_of<SparseAttention>(&attention) == expected);
   CHECK(c::problem_of<SparseAttentionBackward>(&attention) == SparseAttentionBackward{.forward = expected});

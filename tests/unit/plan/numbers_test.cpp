@@ -148,6 +148,9 @@ TEST_CASE(
   planning.attempt_all(SparseAttention{.n = 8, .batch = 2, .saved = Saved::row_statistics});
   planning.attempt_all(SparseAttention{.n = 8, .batch = 2, .saved = Saved::probabilities},
                        [](const SparseAttention& forward) { return SparseAttentionBackward{.forward = forward}; });
+  planning.attempt_all(SparseAttention{.n = 8, .batch = 4, .key_heads = 2});
+  planning.attempt_all(SparseAttention{.n = 8, .batch = 4, .key_heads = 2},
+                       [](const SparseAttention& forward) { return SparseAttentionBackward{.forward = forward}; });
   planning.attempt_all(DepthwiseConvolution{.batch = 2, .channels = 3, .height = 8, .width = 8});
   planning.attempt_all(BiasActivation{.batch = 2, .rows = 3, .columns = 4});
   planning.attempt_all(Im2col{.batch = 2, .channels = 3, .height = 8, .width = 8});
