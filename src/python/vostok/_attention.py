@@ -23,20 +23,26 @@ def attention(
     mask: Csr | Topology,
     *,
     scale: float | None = None,
+    softcap: float = 0.0,
+    causal: bool = False,
     element: str | None = None,
     math: str = "accurate",
     stream: Stream = 0,
     effort: str = "cached",
 ) -> Any:
     """softmax(scale Q K^T, at the mask) V: query [.., m, n], key [.., k, n], value [.., k, size], mask [m, k] ->
-    [.., m, size]. Leading axes are heads, which share the mask. scale: default 1 / sqrt(n). A query without keys gets
-    zeros. element: "bf16" where arrays are its bits as uint16.
+    [.., m, size]. Leading axes are heads, which share the mask. The last of them may be fewer for key and value: each of
+    these heads then serves as many heads of queries that follow one another. scale: default 1 / sqrt(n). softcap: scores
+    become softcap tanh(scores / softcap). causal: the last query sees all keys of its row, and each before it ends one
+    key earlier. A query without keys gets zeros. element: "bf16" where arrays are its bits as uint16. softcap and causal
+    take elements of 16 bits.
     """
     where = "attend"
     topology = mask_of(where, mask)
     call = _Operands(where, topology, query, key, value, element, stream)
     output = call.place.output((*call.batch, topology.shape[0], call.value_size), call.element)
-    problem = call.problem(math, alignment(*call.views(), output))
+    cap = _softcap(where, softcap)
+    problem = call.problem(math, alignment(*call.views(), output), capped=cap > 0, causal=causal)
     plan = topology.plan_for(problem, effort, call.place.stream)
     workspace, owner = call.place.workspace(plan.workspace_bytes)
     plan.execute(
@@ -46,6 +52,7 @@ def attention(
         value=call.value.view.address,
         output=output.address,
         scale=_scale(where, scale),
+        softcap=cap,
         workspace=workspace,
     )
     del owner
@@ -60,6 +67,8 @@ def attention_backward(
     mask: Csr | Topology,
     *,
     scale: float | None = None,
+    softcap: float = 0.0,
+    causal: bool = False,
     element: str | None = None,
     math: str = "accurate",
     stream: Stream = 0,
@@ -75,7 +84,8 @@ def attention_backward(
     sizes = {"query": call.query, "key": call.key, "value": call.value}
     gradients = {name: place.output(operand.view.shape, call.element) for name, operand in sizes.items()}
     aligned = alignment(*call.views(), call.gradient.view, *gradients.values())
-    plan = topology.plan_for(SparseAttentionBackward(call.problem(math, aligned)), effort, place.stream)
+    cap = _softcap(where, softcap)
+    plan = topology.plan_for(SparseAttentionBackward(call.problem(math, aligned, capped=cap > 0, causal=causal)), effort, place.stream)
     workspace, owner = place.workspace(plan.workspace_bytes)
     plan.execute(
         place.stream,
@@ -87,6 +97,7 @@ def attention_backward(
         key_gradient=gradients["key"].address,
         value_gradient=gradients["value"].address,
         scale=_scale(where, scale),
+        softcap=cap,
         workspace=workspace,
     )
     del owner
@@ -102,6 +113,19 @@ def _scale(where: str, scale: float | None) -> float:
     if number == 0.0:
         raise InvalidArgument(f"cannot {where}: scale is 0, and must be another number; None means 1 / sqrt(n)")
     return number
+
+
+def _softcap(where: str, softcap: float) -> float:
+    number = real(where, "softcap", softcap)
+    if not 0.0 <= number < mathematics.inf:
+        raise InvalidArgument(f"cannot {where}: softcap is {number}, and must be positive, or 0 for none")
+    return number
+
+
+def _shared(batch: tuple[int, ...], of_keys: tuple[int, ...]) -> tuple[int, ...]:
+    """The leading axes that keys must have: those of queries, or fewer heads in the last of them."""
+    fits = len(batch) > 0 and of_keys[:-1] == batch[:-1] and len(of_keys) == len(batch)
+    return of_keys if fits and of_keys[-1] > 0 and batch[-1] % of_keys[-1] == 0 else batch
 
 
 class _Operands:
@@ -124,10 +148,11 @@ class _Operands:
             raise InvalidArgument(f"cannot {where}: query has shape {queries.shape}, and must have [.., m, n]")
         self.batch, self.n = queries.shape[:-2], queries.shape[-1]
         self.value_size = values.shape[-1] if values.shape else 0
+        self.key_batch = _shared(self.batch, keys.shape[:-2])
         rows, cols = topology.shape
         self._check(where, "query", queries, (*self.batch, rows, self.n))
-        self._check(where, "key", keys, (*self.batch, cols, self.n))
-        self._check(where, "value", values, (*self.batch, cols, self.value_size))
+        self._check(where, "key", keys, (*self.key_batch, cols, self.n))
+        self._check(where, "value", values, (*self.key_batch, cols, self.value_size))
         given = {"query": queries, "key": keys, "value": values}
         if output_gradient is not None:
             given["output_gradient"] = typed(where, "output_gradient", output_gradient, self.element)
@@ -148,11 +173,12 @@ class _Operands:
     def views(self) -> tuple[View, ...]:
         return self.query.view, self.key.view, self.value.view
 
-    def problem(self, math: str, alignment_bytes: int) -> SparseAttention:
+    def problem(self, math: str, alignment_bytes: int, *, capped: bool, causal: bool) -> SparseAttention:
         return SparseAttention(
             n=self.n,
             value_size=self.value_size,
             batch=mathematics.prod(self.batch),
+            key_heads=mathematics.prod(self.key_batch) if self.key_batch != self.batch else 0,
             element=self.element,
             query_leading=self.query.leading,
             key_leading=self.key.leading,
@@ -162,4 +188,6 @@ class _Operands:
             value_stride=self.value.stride,
             alignment_bytes=alignment_bytes,
             math=math,
+            capped=capped,
+            causal=causal,
         )

@@ -161,7 +161,7 @@ def bad_calls():
         ("softmax", 0, shorter, ValueError, "values has .* elements, and column_indices has"),
         ("attention", 1, half, TypeError, "q has dtype torch.float32, and k has torch.float16"),
         ("attention", 0, shorter, ValueError, r"k has shape .*, and axis -1 must have q.shape\[-1\] = 3"),
-        ("attention", 2, fewer, ValueError, "v has shape .*, and its leading axes must be those of q"),
+        ("attention", 2, fewer, ValueError, "v has shape .*, and its leading axes must be those of k"),
         ("linear_packed", 0, double, TypeError, "x has dtype torch.float64, and may have"),
         ("linear_packed", 0, shorter, ValueError, "x has shape .*, and axis -1 must have cols = 12"),
     ]

@@ -18,23 +18,36 @@ from ._softmax import once
 
 SCHEMA = (
     "(Tensor q, Tensor k, Tensor v, Tensor row_offsets, Tensor column_indices, float scale, str saved='none', "
-    "str math='accurate') -> (Tensor, Tensor)"
+    "str math='accurate', float softcap=0., bool is_causal=False) -> (Tensor, Tensor)"
 )
 BACKWARD_SCHEMA = (
     "(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor saved, Tensor row_offsets, Tensor column_indices, "
-    "float scale, str math='accurate') -> (Tensor, Tensor, Tensor)"
+    "float scale, str math='accurate', float softcap=0., bool is_causal=False) -> (Tensor, Tensor, Tensor)"
 )
 
 
-def _problem(q: torch.Tensor, v: torch.Tensor, addresses: int, saved: str, math: str, **layout: Any) -> SparseAttention:
+def _problem(
+    q: torch.Tensor,
+    v: torch.Tensor,
+    addresses: int,
+    saved: str,
+    math: str,
+    softcap: float,
+    is_causal: bool,
+    **layout: Any,
+) -> SparseAttention:
+    heads, key_heads = _math.prod(q.shape[:-2]), _math.prod(v.shape[:-2])
     return SparseAttention(
         n=q.shape[-1],
         value_size=v.shape[-1],
-        batch=_math.prod(q.shape[:-2]),
+        batch=heads,
+        key_heads=key_heads if key_heads != heads else 0,
         element=ELEMENTS[q.dtype],
         alignment_bytes=alignment_of(addresses),
         math=math,
         saved=saved,
+        capped=softcap > 0,
+        causal=is_causal,
         **layout,
     )
 
@@ -102,9 +115,11 @@ def attention(
     scale: float,
     saved: str = "none",
     math: str = "accurate",
+    softcap: float = 0.0,
+    is_causal: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel, for tensors of both devices. The second result is empty unless `saved` is row_statistics."""
-    output = _empty_output(q, check_attention("attention", q, k, v, row_offsets, column_indices, saved, math))
+    output = _empty_output(q, check_attention("attention", q, k, v, row_offsets, column_indices, saved, math, softcap))
     statistics = q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
     if not output.numel() and not statistics.numel():
         return output, statistics
@@ -117,11 +132,11 @@ def attention(
     layout |= fields | _laid_out("output", output)[1]
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
-    problem = _problem(q, v, _joined(q, k, v, output), saved, math, **layout)
+    problem = _problem(q, v, _joined(q, k, v, output), saved, math, softcap, is_causal, **layout)
     prepared = LOOKUP.plan("attention", entry, problem, lambda context: made_plan(context, problem, entry.topology))
     scratch, address = _aligned(statistics)
     operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), output.data_ptr(), address)
-    run("attention", prepared, stream, q, scale, *operands)
+    run("attention", prepared, stream, q, scale, *operands, rest=(softcap, 0))
     if scratch is not None:
         statistics.copy_(scratch)
     return output, statistics
@@ -148,9 +163,11 @@ def attention_backward(
     column_indices: torch.Tensor,
     scale: float,
     math: str = "accurate",
+    softcap: float = 0.0,
+    is_causal: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """The kernel of the gradients by q, k and v."""
-    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices, math)
+    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices, math, softcap)
     q, k, v, gradient, saved = (tensor.contiguous() for tensor in (q, k, v, gradient, saved))
     dq, dk, dv = (torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device) for tensor in (q, k, v))
     if not gradient.numel():
@@ -158,7 +175,7 @@ def attention_backward(
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention_backward", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
     addresses = _joined(q, k, v, gradient, dq, dk, dv)
-    problem = SparseAttentionBackward(forward=_problem(q, v, addresses, "row_statistics", math))
+    problem = SparseAttentionBackward(forward=_problem(q, v, addresses, "row_statistics", math, softcap, is_causal))
     prepared = LOOKUP.plan(
         "attention_backward", entry, problem, lambda context: made_plan(context, problem, entry.topology)
     )
@@ -166,7 +183,8 @@ def attention_backward(
     if scratch is not None:
         scratch.copy_(saved)
     operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), gradient.data_ptr(), address)
-    run("attention_backward", prepared, stream, q, scale, *operands, dq.data_ptr(), dk.data_ptr(), dv.data_ptr())
+    operands += dq.data_ptr(), dk.data_ptr(), dv.data_ptr()
+    run("attention_backward", prepared, stream, q, scale, *operands, rest=(softcap, 0))
     return dq, dk, dv
 
 
@@ -179,9 +197,10 @@ def _check_backward(
     row_offsets: torch.Tensor,
     column_indices: torch.Tensor,
     math: str,
+    softcap: float,
 ) -> None:
     op = "attention_backward"
-    shape = check_attention(op, q, k, v, row_offsets, column_indices, "row_statistics", math)
+    shape = check_attention(op, q, k, v, row_offsets, column_indices, "row_statistics", math, softcap)
     check_same(op, "gradient", gradient, "q", q)
     require(
         gradient.shape == shape,
@@ -202,8 +221,10 @@ def _fake(
     scale: float,
     saved: str = "none",
     math: str = "accurate",
+    softcap: float = 0.0,
+    is_causal: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    output = _empty_output(q, check_attention("attention", q, k, v, row_offsets, column_indices, saved, math))
+    output = _empty_output(q, check_attention("attention", q, k, v, row_offsets, column_indices, saved, math, softcap))
     return output, q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
 
 
@@ -217,8 +238,10 @@ def _fake_backward(
     column_indices: torch.Tensor,
     scale: float,
     math: str = "accurate",
+    softcap: float = 0.0,
+    is_causal: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices, math)
+    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices, math, softcap)
     return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
 
 
@@ -236,11 +259,13 @@ class AttentionFunction(torch.autograd.Function):
         column_indices: torch.Tensor,
         scale: float,
         math: str,
+        softcap: float,
+        is_causal: bool,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        arguments = (q, k, v, row_offsets, column_indices, scale, "row_statistics", math)
+        arguments = (q, k, v, row_offsets, column_indices, scale, "row_statistics", math, softcap, is_causal)
         output, statistics = attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
         ctx.save_for_backward(q, k, v, statistics, row_offsets, column_indices)
-        ctx.options = scale, math
+        ctx.options = scale, math, softcap, is_causal
         ctx.mark_non_differentiable(statistics)
         return output, statistics
 
@@ -248,7 +273,7 @@ class AttentionFunction(torch.autograd.Function):
     def backward(ctx: Any, gradient: torch.Tensor, unused: Any) -> Any:
         q, k, v, statistics, row_offsets, column_indices = ctx.saved_tensors
         dq, dk, dv = ATTENTION_BACKWARD(gradient, q, k, v, statistics, row_offsets, column_indices, *ctx.options)
-        return None, dq, dk, dv, None, None, None, None
+        return None, dq, dk, dv, None, None, None, None, None, None
 
 
 _attention_function: Any = AttentionFunction.apply
@@ -263,14 +288,17 @@ def _differentiable(
     scale: float,
     saved: str = "none",
     math: str = "accurate",
+    softcap: float = 0.0,
+    is_causal: bool = False,
 ) -> Any:
     if transforms_active():
         refuse_transforms("attention", (q, k, v))
     plain = is_plain(q, k, v, row_offsets, column_indices)
     if wants_gradient(q, k, v):
-        output, statistics = _attention_function(plain, q, k, v, row_offsets, column_indices, scale, math)
+        options = scale, math, softcap, is_causal
+        output, statistics = _attention_function(plain, q, k, v, row_offsets, column_indices, *options)
         return output, statistics if saved != "none" else statistics.new_empty((0,))
-    arguments = (q, k, v, row_offsets, column_indices, scale, saved, math)
+    arguments = (q, k, v, row_offsets, column_indices, scale, saved, math, softcap, is_causal)
     return attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
 
 
@@ -284,11 +312,13 @@ def _differentiable_backward(
     column_indices: torch.Tensor,
     scale: float,
     math: str = "accurate",
+    softcap: float = 0.0,
+    is_causal: bool = False,
 ) -> Any:
     if transforms_active():
         refuse_transforms("attention_backward", (gradient, q, k, v))
     plain = is_plain(gradient, q, k, v, saved, row_offsets, column_indices)
-    arguments = (gradient, q, k, v, saved, row_offsets, column_indices, scale, math)
+    arguments = (gradient, q, k, v, saved, row_offsets, column_indices, scale, math, softcap, is_causal)
     if wants_gradient(gradient, q, k, v):
         return once(ATTENTION_BACKWARD, plain, attention_backward, *arguments)
     return attention_backward(*arguments) if plain else below_autograd(ATTENTION_BACKWARD, arguments)

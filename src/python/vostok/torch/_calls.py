@@ -28,11 +28,12 @@ _PACKERS = {
 }
 
 
-def run(operation: str, prepared: Prepared, stream: int, like: torch.Tensor, scale: float, *addresses: int) -> None:
-    """Executes a plan whose arguments are a scale, operands in the order of the C structure, and a workspace."""
+def run(operation: str, prepared: Prepared, stream: int, like: torch.Tensor, scale: float, *addresses: int, rest: tuple[Any, ...] = ()) -> None:
+    """Executes a plan whose arguments are a scale, operands in the order of the C structure, a workspace, and what the
+    structure has behind that."""
     size, pack = _PACKERS[operation]
     memory, address = workspace(like, prepared.workspace_bytes, stream) if prepared.workspace_bytes else (None, 0)
-    status = _execute[operation](prepared.handle, stream, pack(size, scale, *addresses, address))
+    status = _execute[operation](prepared.handle, stream, pack(size, scale, *addresses, address, *rest))
     if status:
         fail(status)
     del memory

@@ -3,6 +3,7 @@ so that compiled and eager programs read the same sentence."""
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Callable
 
 import torch
@@ -314,6 +315,13 @@ def check_softmax(
     return tuple(values.shape)
 
 
+def _share_heads(queries: Any, keys: Any) -> bool:
+    """Whether the last leading axis of keys, their heads, divides that of queries, and the others are the same."""
+    if len(queries) != len(keys) or not len(keys) or queries[:-1] != keys[:-1]:
+        return False
+    return bool(keys[-1] > 0 and queries[-1] % keys[-1] == 0)
+
+
 def check_attention(
     op: str,
     q: torch.Tensor,
@@ -323,6 +331,7 @@ def check_attention(
     columns: torch.Tensor,
     saved: str,
     math: str,
+    softcap: float,
 ) -> tuple[Any, ...]:
     """Operands of attention; returns the output's shape."""
     check_same(op, "q", q, "k", k)
@@ -338,8 +347,15 @@ def check_attention(
     check_axis(op, "k", k, -1, q.shape[-1], "q.shape[-1]")
     check_axis(op, "v", v, -2, k.shape[-2], "k.shape[-2]")
     leading = q.shape[:-2]
-    _check_leading(op, "k", k, 2, leading, "q")
-    _check_leading(op, "v", v, 2, leading, "q")
+    _check_leading(op, "v", v, 2, k.shape[:-2], "k")
+    if not _share_heads(leading, k.shape[:-2]):
+        _check_leading(op, "k", k, 2, leading, "q")
+    require(
+        0.0 <= softcap < inf,
+        InvalidArgument,
+        op,
+        lambda: f"softcap is {softcap}, and must be positive, or 0 for none",
+    )
     require(
         saved in ("none", "row_statistics"),
         InvalidArgument,

@@ -104,13 +104,20 @@ def attention(
     mask: Csr | RuleMask | torch.Tensor | Any,  # Any: a BlockMask
     *,
     scale: float | None = None,
+    softcap: float = 0.0,
+    is_causal: bool = False,
     math: str = "accurate",
 ) -> torch.Tensor:
     """softmax(scale * q k^T, at the mask) v: q [.., heads, queries, size], k and v [.., heads, keys, size], one mask
     [queries, keys] for all heads: a Csr (its values are not read), BandedMask, BigBirdMask, FlexAttention's BlockMask
     of one sequence and head, torch.sparse or a dense one, true where attended. scale: 1 / sqrt(size). math: strict,
     accurate or tf32. A query without keys gets zeros. Heads that lie side by side, as in views of one [tokens, heads,
-    3 * size], are read as they lie; the output's then lie so, too."""
+    3 * size], are read as they lie; the output's then lie so, too.
+
+    k and v may have fewer heads, a divisor of q's: each serves as many heads of q that follow one another, as
+    enable_gqa of scaled_dot_product_attention has it. softcap: scores become softcap * tanh(scores / softcap), as in
+    Gemma 2. is_causal: no query sees keys of its row behind its own; the last query's is the last key. softcap and
+    is_causal take 16-bit tensors."""
     a = mask_csr(mask, q, k)
     if a.shape != (q.shape[-2], k.shape[-2]):
         raise InvalidArgument(
@@ -118,5 +125,5 @@ def attention(
             f"{k.shape[-2]} keys"
         )
     chosen = 1.0 / max(q.shape[-1], 1) ** 0.5 if scale is None else float(scale)
-    output: torch.Tensor = _attention.ATTENTION(q, k, v, a.row_offsets, a.column_indices, chosen, "none", math)[0]
+    output: torch.Tensor = _attention.ATTENTION(q, k, v, a.row_offsets, a.column_indices, chosen, "none", math, softcap, is_causal)[0]
     return output
