@@ -2,6 +2,9 @@
 // the last bits of the column's inverse scale. That is a power of two, whose mantissa is free; what the bits add to it
 // is below 2^-21 of it.
 //
+// The inverse is 0 where all elements are zeros: they lose nothing, and ask nothing of the column's sums. It is 0 as
+// well where all others are NaN or infinite: sums are then NaN, and are made again.
+//
 // What an element loses is in packed_least_kept.
 #pragma once
 
@@ -9,12 +12,16 @@
 
 namespace vostok {
 
-/// An inverse scale with a bound of the number of such elements.
+/// The bits of a column's inverse scale, from those of its largest finite magnitude. `certified`: sums are, else none
+/// is 0.
+constexpr unsigned inverse_scale_bits(unsigned largest_bits, bool certified) {
+  if (certified && largest_bits == 0) return 0;
+  return packed_power_bits(-packed_scale_exponent(largest_bits));
+}
+
+/// An inverse scale with a bound of the number of such elements; of an inverse of 0 there are none.
 constexpr unsigned marked_scale_bits(unsigned inverse_bits, unsigned lossy) {
   return inverse_bits | (lossy > 16 ? 3 : lossy > 1 ? 2 : lossy);
-}
-constexpr float marked_scale(float inverse, unsigned lossy) {
-  return __builtin_bit_cast(float, marked_scale_bits(__builtin_bit_cast(unsigned, inverse), lossy));
 }
 
 constexpr unsigned marked_scale_mask() { return 3; }

@@ -9,8 +9,8 @@
 // The tile of column tile t and k block b has number t * k_blocks + b. k past the matrix and columns past n are zeros.
 // A value v becomes hi = rounded(s v) and lo = rounded(s v - hi), 0 where hi is not finite. Where the mode scales, s is
 // a power of two for each column and scale_blocks k blocks from a multiple of scale_blocks on that brings the largest
-// finite |s v| of their elements into [2^13, 2^14); else it is 1. 1 / s lies at column_scales[b * (column tiles *
-// tile_columns) + column], for every k block b.
+// finite |s v| of their elements into [2^13, 2^14); else it is 1. 1 / s, as column_loss.h marks it, lies at
+// column_scales[b * (column tiles * tile_columns) + column], for every k block b.
 #pragma once
 
 #include "abi/column_loss.h"

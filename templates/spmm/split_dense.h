@@ -169,8 +169,8 @@ __device__ inline void store_inverses(SplitDenseShared<F>& shared, float* invers
   for (unsigned i = threadIdx.x; i < SplitShare<F>::columns; i += F::config.threads) {
     unsigned lossy = 0;
     if constexpr (F::traits.marked) lossy = shared.lossy(i);
-    const float inverse =
-        marked_scale(__builtin_bit_cast(float, packed_power_bits(-packed_scale_exponent(shared.maxima[i]))), lossy);
+    const unsigned bits = inverse_scale_bits(shared.maxima[i], F::traits.marked);
+    const float inverse = __builtin_bit_cast(float, marked_scale_bits(bits, lossy));
     for (unsigned tile = 0; tile < tiles; ++tile) inverses[tile * step + i] = inverse;
   }
 }

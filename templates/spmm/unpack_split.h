@@ -34,13 +34,13 @@ class DenseSplit {
       float values[count];
       load(values, stage, octet, column);
       if constexpr (packed_scales_rows(mode)) {
-        const int exponent = packed_scale_exponent(largest_of_column(values));
-        const float scale = __builtin_bit_cast(float, packed_power_bits(exponent));
+        const unsigned largest = largest_of_column(values);
+        const float scale = __builtin_bit_cast(float, packed_power_bits(packed_scale_exponent(largest)));
 #pragma unroll
         for (float& value : values) value *= scale;
         const unsigned lossy = F::traits.certify ? lossy_of_column(values) : 0;
-        if (octet == 0)
-          column_scales[column] = marked_scale(__builtin_bit_cast(float, packed_power_bits(-exponent)), lossy);
+        const unsigned inverse = marked_scale_bits(inverse_scale_bits(largest, F::traits.certify), lossy);
+        if (octet == 0) column_scales[column] = __builtin_bit_cast(float, inverse);
       }
       store(values, terms + LinesAlongK::place(column, octet));
     }

@@ -7,6 +7,7 @@
 // into [2^13, 2^14).
 #pragma once
 
+#include "abi/column_loss.h"
 #include "parts/loads.h"
 #include "parts/mbarrier.h"
 #include "parts/opaque.h"
@@ -150,9 +151,8 @@ class SplitScales {
 #pragma unroll
       for (int i = 0; i < columns; ++i) {
         const unsigned of_column = Share::row_major ? warp_maximum<8>(largest[i]) : warp_maximum<1, 4>(largest[i]);
-        const int exponent = packed_scale_exponent(of_column);
-        scales_[i] = __builtin_bit_cast(float, packed_power_bits(exponent));
-        inverses[i] = __builtin_bit_cast(float, packed_power_bits(-exponent));
+        scales_[i] = __builtin_bit_cast(float, packed_power_bits(packed_scale_exponent(of_column)));
+        inverses[i] = __builtin_bit_cast(float, inverse_scale_bits(of_column, F::traits.certify));
       }
       store(inverses, shared_inverses);
     }
@@ -231,8 +231,10 @@ class SplitScales {
             4 * (Share::row_major ? Share::first_place() + column : Share::first_line() + Share::lines_before(column))};
   }
 
+  /// Where zeros count, so do those of columns that have nothing else: their inverse stays 0.
   static __device__ void add_mark(SharedAddress inverse, unsigned lossy) {
-    if (lossy > 0) store_word(inverse, marked_scale_bits(load_word(inverse), lossy));
+    const unsigned bits = load_word(inverse);
+    if (lossy > 0 && bits != 0) store_word(inverse, marked_scale_bits(bits, lossy));
   }
   static __device__ Vector<unsigned, 2> load_terms(unsigned at) {
     return {load_word(SharedAddress{at}), load_word(SharedAddress{at + 4})};

@@ -44,12 +44,16 @@ class HostDense {
   std::int64_t product_;
 };
 
-/// 2^e such that the largest finite magnitude of so many elements lies in [2^13, 2^14), e at most 126; 1 where all are
-/// zero.
-float scale_of(const HostDense& b, std::int64_t first_k, std::int64_t count, std::int64_t column) {
+/// The largest finite magnitude of so many elements.
+float largest_of(const HostDense& b, std::int64_t first_k, std::int64_t count, std::int64_t column) {
   float largest = 0;
   for (std::int64_t k = first_k; k < first_k + count; ++k)
     if (std::isfinite(b.at(k, column))) largest = std::max(largest, std::fabs(b.at(k, column)));
+  return largest;
+}
+
+/// 2^e that brings it into [2^13, 2^14), e at most 126; 1 where it is zero.
+float scale_of(float largest) {
   if (largest == 0) return 1;
   // Subnormal magnitudes count as the largest of them: the exponent is cut off anyway.
   const int exponent = largest < std::numeric_limits<float>::min() ? 140 : 13 - std::ilogb(largest);
@@ -69,6 +73,7 @@ Tiles expected(const tune::SpmmHost& host, PackedMode mode, std::int64_t tile_co
   const std::int64_t k_blocks = (host.walked.cols + 63) / 64;
   const std::int64_t column_tiles = (host.problem.n + tile_columns - 1) / tile_columns;
   const std::int64_t tile_bytes = tile_columns == 64 && two ? 16384 : 8192;
+  const bool certified = host.problem.nonfinite == NonFinite::sparse;
   Tiles tiles;
   tiles.bytes.resize(static_cast<std::size_t>(host.problem.batch * column_tiles * k_blocks * tile_bytes));
   const bool is_scaled = mode == PackedMode::f16x3 || mode == PackedMode::f16_scaled;
@@ -78,11 +83,11 @@ Tiles expected(const tune::SpmmHost& host, PackedMode mode, std::int64_t tile_co
     const HostDense b(host, product);
     for (std::int64_t block = 0; block < k_blocks; ++block)
       for (std::int64_t column = 0; column < column_tiles * tile_columns; ++column) {
-        const float scale =
-            is_scaled ? scale_of(b, 64 * (block - block % scale_blocks), 64 * scale_blocks, column) : 1.0F;
+        const float largest = largest_of(b, 64 * (block - block % scale_blocks), 64 * scale_blocks, column);
+        const float scale = is_scaled ? scale_of(largest) : 1.0F;
         if (is_scaled)
           tiles.scales[static_cast<std::size_t>((product * k_blocks + block) * column_tiles * tile_columns + column)] =
-              1 / scale;
+              largest == 0 && certified ? 0 : 1 / scale;
         const std::int64_t first = ((product * column_tiles + column / tile_columns) * k_blocks + block) * tile_bytes;
         const std::int64_t c = column % tile_columns;
         const auto place = [&](std::int64_t k, std::int64_t in_line) {
