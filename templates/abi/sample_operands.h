@@ -68,22 +68,24 @@ constexpr int ceil_log2(unsigned value) {
   return left > 0 ? bits + 1 : bits;
 }
 
-/// A row in a byte; both numbers are rounded up.
+/// A row in a byte; both numbers are rounded up, and both are 0 of zeros alone.
 struct SampleMark {
   int code;  ///< 0 where no element loses more than its rounding, else 1 + log4 of how many do
-  int mean;  ///< log2 of the sum of |s v| over 2^floor(log2 n)
+  int mean;  ///< log2 of the sum of |s v| over 2^floor(log2 n), at least 1
 
   static constexpr int most_code = 15;  ///< and whatever is more
   static constexpr unsigned parts = 1024;
 
-  /// `mean_parts`: that ratio in units of 1 / parts.
+  /// `mean_parts`: that ratio in units of 1 / parts, 0 of zeros alone.
   static constexpr SampleMark of(unsigned lossy, unsigned mean_parts) {
+    if (mean_parts == 0) return {0, 0};
     const int code = lossy == 0 ? 0 : 1 + (ceil_log2(lossy) + 1) / 2;
     const int mean = ceil_log2(mean_parts) - ceil_log2(parts);
-    return {code < most_code ? code : most_code, mean < 0 ? 0 : mean < 15 ? mean : 15};
+    return {code < most_code ? code : most_code, mean < 1 ? 1 : mean < 15 ? mean : 15};
   }
   static constexpr SampleMark from_byte(unsigned char byte) { return {byte >> 4, byte & 15}; }
   constexpr unsigned char byte() const { return static_cast<unsigned char>(code << 4 | mean); }
+  static consteval unsigned char byte_of_zeros() { return 0; }
   /// log2 of the most that those elements take from a sum, whatever they meet.
   constexpr int loss_exponent() const {
     return code < most_code ? 2 * (code - 1) + sample_largest_exponent() + sample_lost_exponent() : 100;

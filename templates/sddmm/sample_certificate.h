@@ -76,6 +76,7 @@ class SampleCertificate {
       const unsigned char row = info_.row_marks[place / tile_columns(config)];
       const unsigned char column = info_.column_marks[place % tile_columns(config)];
       if ((row | column) >> 4 == 0) return 0.0F;
+      if (row == SampleMark::byte_of_zeros() || column == SampleMark::byte_of_zeros()) return 0.0F;
       const long long n = part_.template length<F>(args_);
       return loss(n, SampleMark::from_byte(row), SampleMark::from_byte(column).mean) +
              loss(n, SampleMark::from_byte(column), SampleMark::from_byte(row).mean);

@@ -201,8 +201,8 @@ class OperandOctet {
     // Elements that are not finite count as the largest: their sums are made again in any case.
     constexpr float largest = 1 << sample_largest_exponent();
     const float parts = __builtin_bit_cast(float, packed_power_bits(ceil_log2(SampleMark::parts) - floor_log2(n_)));
-    const unsigned mean_parts =
-        sum(static_cast<unsigned>(fminf(loss.sum * parts, 2 * largest * SampleMark::parts)) + 1);
+    const auto own_parts = static_cast<unsigned>(fminf(loss.sum * parts, 2 * largest * SampleMark::parts));
+    const unsigned mean_parts = sum(own_parts + (loss.sum == 0 ? 0 : 1));
     unsigned count = 0;
     if (row_major ? __any_sync(0xffffffffU, loss.count > 0) : __syncthreads_or(loss.count > 0)) count = sum(loss.count);
     if (first_chunk_ == 0) *mark_ = SampleMark::of(count, mean_parts).byte();

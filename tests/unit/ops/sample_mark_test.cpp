@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 
 #include <abi/sample_operands.h>
 
@@ -25,13 +26,20 @@ TEST_CASE("what a mark says is lost is so many elements of 2^-25 times what is b
   CHECK(std::exp2(SampleMark::of(~0U, 1).loss_exponent()) > std::exp2(31 + 28));
 }
 
-TEST_CASE("a mark's mean bounds the mean, by a factor of two at most where that is above 1") {
+TEST_CASE("a mark's mean bounds the mean, by a factor of two at most where it is above 1") {
   for (unsigned parts = 1; parts <= SampleMark::parts << 14; parts = parts * 5 / 4 + 1) {
     const double mean = static_cast<double>(parts) / SampleMark::parts, said = std::exp2(SampleMark::of(0, parts).mean);
     CAPTURE(mean);
     CHECK(said >= mean);
-    CHECK((said < 2 * mean || said == 1));
+    CHECK((said < 2 * mean || said == 2));
   }
+}
+
+TEST_CASE("a mark of zeros alone is like none of other rows") {
+  CHECK(SampleMark::of(0, 0).byte() == SampleMark::byte_of_zeros());
+  for (const unsigned lossy : {0U, 1U, ~0U})
+    for (const unsigned parts : {1U, SampleMark::parts, ~0U})
+      CHECK(SampleMark::of(lossy, parts).byte() != SampleMark::byte_of_zeros());
 }
 
 TEST_CASE("a mark is what its byte says") {
