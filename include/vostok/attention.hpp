@@ -65,6 +65,7 @@ struct AttentionBackwardArguments {
   const void* query = nullptr;
   const void* key = nullptr;
   const void* value = nullptr;
+  const void* output = nullptr;           ///< of the forward pass; only where that saved row statistics
   const void* output_gradient = nullptr;  ///< laid out as the output
   const void* saved = nullptr;            ///< of the forward pass
   void* query_gradient = nullptr;  ///< laid out as the queries; gradients share no element with one another or an input

@@ -492,6 +492,7 @@ typedef struct vostok_attention_backward_arguments {
   void* workspace;             /* 256-byte aligned */
   float softcap;               /* that of the forward pass */
   int32_t reserved;            /* 0 */
+  const void* output;          /* of the forward pass; only where that saved row statistics */
 } vostok_attention_backward_arguments;
 
 /* Every channel with a filter of its own, bias and activation fused. Output height: (height + padding_top +

@@ -62,6 +62,7 @@ inline AttentionBackwardArguments arguments_of(const vostok_attention_backward_a
   return {.query = c.query,
           .key = c.key,
           .value = c.value,
+          .output = c.output,
           .output_gradient = c.output_gradient,
           .saved = c.saved,
           .query_gradient = c.query_gradient,

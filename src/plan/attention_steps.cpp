@@ -157,6 +157,19 @@ Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, 
           .asked_by = "saved"};
 }
 
+namespace {
+
+/// The output of the forward pass, of which the backward pass makes what it needs beside row statistics.
+Operand read_output(const SparseAttention& problem, const AttentionRegions& regions, const Alignment& alignment,
+                    bool attends) {
+  Operand output = heads_operand("output", regions.output, alignment, attends);
+  output.asked_by = "saved";
+  if (problem.saved != Saved::row_statistics) output.wanted = Wanted::unasked;
+  return output;
+}
+
+}  // namespace
+
 std::array<Operand, 5> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
   const AttentionSteps of(problem, mask, problem.batch);
   const AttentionRegions regions = of.regions();
@@ -168,7 +181,7 @@ std::array<Operand, 5> attention_operands(const SparseAttention& problem, const 
       heads_operand("output", regions.output, alignment, true, true), saved_operand(problem, of.saved_bytes(), true)};
 }
 
-std::array<Operand, 8> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
+std::array<Operand, 9> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
   const AttentionSteps of(problem, mask, problem.batch);
   const AttentionRegions regions = of.regions();
   const Alignment alignment = declared(problem.alignment_bytes, problem.element);
@@ -176,6 +189,7 @@ std::array<Operand, 8> attention_backward_operands(const SparseAttention& proble
   return {heads_operand("query", regions.query, alignment, attends),
           heads_operand("key", regions.key, alignment, attends),
           heads_operand("value", regions.value, alignment, attends),
+          read_output(problem, regions, alignment, attends),
           heads_operand("output_gradient", regions.output, alignment, attends),
           saved_operand(problem, of.saved_bytes(), false),
           heads_operand("query_gradient", regions.query, alignment, true, true),

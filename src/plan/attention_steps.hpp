@@ -51,7 +51,7 @@ Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, 
 std::array<Operand, 5> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask);
 
 /// Those of a backward pass, in the order of AttentionBackwardArguments.
-std::array<Operand, 8> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask);
+std::array<Operand, 9> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask);
 
 /// Bytes between two heads of an array that holds all heads; `saved` is 0 if nothing is saved.
 struct HeadStrides {

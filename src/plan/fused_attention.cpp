@@ -79,12 +79,12 @@ struct Operation<FusedAttentionBackward> : FusedOperation<FusedAttentionBackward
                                                          std::move(mask), seed, saved);
   }
 
-  static std::array<Operand, 8> operands(const FusedAttentionBackward& problem, const TopologyStatistics& mask,
+  static std::array<Operand, 9> operands(const FusedAttentionBackward& problem, const TopologyStatistics& mask,
                                          std::int64_t) {
     return attention_backward_operands(problem.attention, mask);
   }
-  static std::array<const void*, 8> pointers(const AttentionBackwardArguments& call) {
-    return {call.query,          call.key,          call.value,         call.output_gradient, call.saved,
+  static std::array<const void*, 9> pointers(const AttentionBackwardArguments& call) {
+    return {call.query,          call.key,          call.value,         call.output, call.output_gradient, call.saved,
             call.query_gradient, call.key_gradient, call.value_gradient};
   }
 };

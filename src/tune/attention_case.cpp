@@ -105,11 +105,14 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
       key_gradient_(operands_.make_key_output(device, operands_.key_shape())),
       value_gradient_(operands_.make_key_output(device, operands_.value_shape())) {
   for (const std::int64_t key_head : key_heads_) reference_.push_back(shared_gradients(key_head));
-  saved_.poison(device.own_stream());
+  const bool statistics = problem.forward.saved == Saved::row_statistics;
+  if (statistics) write_forward();
+  else saved_.poison(device.own_stream());
   device.synchronize(device.own_stream());
   arguments_ = {.query = operands_.query().data(),
                 .key = operands_.key().data(),
                 .value = operands_.value().data(),
+                .output = statistics ? output_.data() : nullptr,
                 .output_gradient = output_gradient_.data(),
                 .saved = problem.forward.saved != Saved::none ? saved_.data() : nullptr,
                 .query_gradient = query_gradient_.data(),
@@ -129,6 +132,20 @@ SharedGradients AttentionBackwardCase::shared_gradients(std::int64_t key_head) c
     add(shared.value, own.value);
   }
   return shared;
+}
+
+void AttentionBackwardCase::write_forward() const {
+  const auto heads = static_cast<std::size_t>(operands_.problem().batch);
+  std::vector<std::vector<double>> outputs(heads), logarithms(heads);
+  const std::int64_t group = operands_.group();
+  for (const std::int64_t key_head : key_heads_)
+    for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
+      sparse::AttentionForward forward = sparse::attention(operands_.mask(), operands_.head(head));
+      outputs[static_cast<std::size_t>(head)] = std::move(forward.output);
+      logarithms[static_cast<std::size_t>(head)] = std::move(forward.logarithms);
+    }
+  output_.write(device_.own_stream(), outputs);
+  saved_.write(device_.own_stream(), logarithms);
 }
 
 AttentionArguments AttentionBackwardCase::forward_call() const {

@@ -55,8 +55,9 @@ class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
   AttentionBackwardCase(device::Device& device, const SparseAttentionBackward& problem, sparse::Csr mask,
                         std::uint64_t seed, std::int64_t saved_bytes);
 
-  /// Arguments of a forward pass on the same operands. If the problem saves something, run that (with a workspace)
-  /// before `verify`: it writes what the backward pass reads.
+  /// Arguments of a forward pass on the same operands. If the problem saves probabilities, run that (with a workspace)
+  /// before `verify`: it writes what the backward pass reads. Row statistics and the output are there already, of the
+  /// heads that are compared; others are zeros.
   AttentionArguments forward_call() const;
 
   /// Operations of the four products that the gradients need: two for each multiply-add.
@@ -66,6 +67,7 @@ class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
 
  private:
   SharedGradients shared_gradients(std::int64_t key_head) const;
+  void write_forward() const;
 
   device::Device& device_;
   AttentionOperands operands_;

@@ -55,6 +55,18 @@ GuardedOutput::Contents HeadsOutput::read(const char* name, std::string& wrong) 
   return contents;
 }
 
+void HeadsOutput::write(Stream stream, const std::vector<std::vector<double>>& heads) const {
+  std::vector<float> values(static_cast<std::size_t>(memory_.bytes() / size_of(type_)));
+  for (std::size_t head = 0; head < heads.size(); ++head)
+    for (std::size_t i = 0; i < heads[head].size(); ++i) {
+      const std::int64_t row = static_cast<std::int64_t>(i) / shape_.length,
+                         at = static_cast<std::int64_t>(i) % shape_.length;
+      values[static_cast<std::int64_t>(head) * shape_.stride + row * shape_.leading + at] =
+          static_cast<float>(heads[head][i]);
+    }
+  memory_.reset(stream, values);
+}
+
 double HeadsOutput::error(const GuardedOutput::Contents& contents, std::int64_t head,
                           const std::vector<double>& reference) const {
   if (shape_.extent() == 0) return 0;

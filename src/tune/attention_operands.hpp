@@ -44,6 +44,8 @@ class HeadsOutput {
 
   void* data() const { return memory_.data(); }
   void poison(Stream stream) const { memory_.reset(stream); }
+  /// What a pass before would have left: one reference [rows, width] a head, and zeros where there is none.
+  void write(Stream stream, const std::vector<std::vector<double>>& heads) const;
   /// Reads what a kernel left. Sets `wrong`, if it is empty, to a sentence about the output `name` when that is at
   /// fault.
   GuardedOutput::Contents read(const char* name, std::string& wrong) const;

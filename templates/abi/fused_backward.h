@@ -1,7 +1,8 @@
 // The gradients of attention at a mask, by kernels that make scores once more: what host and kernels share.
 //
 // Three kernels walk tiles (abi/key_tiles.h), each with blocks of its own lines and tiles of others:
-//   rows      own: queries and the output's gradient, others: keys and values. Two numbers for each query
+//   rows      own: queries and the output's gradient, others: keys and values. Two numbers for each query, where the
+//             forward pass left nothing to make them of (attention/saved_rows.h)
 //   by_query  the same. The gradient by queries
 //   by_key    own: keys and values, others: queries and the output's gradient, by the transposed mask. The gradients by
 //             keys and by values
@@ -58,7 +59,9 @@ struct FusedBackwardArgs {
   float* statistics;  ///< [heads, queries, 2]: the logarithm of the sum of exponentials in powers of two, and the sum
                       ///< of probabilities times their gradients
   long long queries;
-  void* key_gradient;  ///< by own lines of key_size, laid out as these
+  const void* output;       ///< of the forward pass, laid out as its gradient; only where that left logarithms
+  const float* logarithms;  ///< [heads, queries]: of the sum of exponentials
+  void* key_gradient;       ///< by own lines of key_size, laid out as these
   void* value_gradient;
 };
 
@@ -82,6 +85,16 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stages", config.stages);
   visit("min_blocks", config.min_blocks);
   visit("slices", config.slices);
+}
+
+/// Of the launch that makes numbers of what the forward pass left.
+struct SavedRowsConfig {
+  int warps = 8;  ///< a query each
+};
+
+template <FieldsOf<SavedRowsConfig> S, class Visit>
+constexpr void fields(S& config, Visit&& visit) {
+  visit("warps", config.warps);
 }
 
 constexpr int threads(const FusedBackwardConfig& config) { return 32 * config.warps; }

@@ -87,6 +87,7 @@ Gradients run(const Context& context, const Block& block, Saved saved) {
   backward.execute(nullptr, {.query = query.data(),
                              .key = key.data(),
                              .value = value.data(),
+                             .output = saved == Saved::row_statistics ? output.data() : nullptr,
                              .output_gradient = gradient.data(),
                              .saved = given,
                              .query_gradient = dq.data(),

@@ -43,11 +43,11 @@ void check(const test::StepDevice& on, const ops::Family& family, const SparseAt
            const sparse::Csr& mask, const ops::Query& query, const ops::Config& config) {
   INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, n " << problem.n
                   << ", value_size " << problem.value_size << ", batch " << problem.batch << ", "
-                  << name(problem.element) << ", " << family.name() << " " << to_text(config.to_map()));
+                  << name(problem.element) << ", saved " << name(problem.saved) << ", " << family.name() << " "
+                  << to_text(config.to_map()));
   const auto topology = on.topology(mask.view());
-  SparseAttention saves_nothing = problem;
-  saves_nothing.saved = Saved::none;
-  tune::AttentionBackwardCase operands(on.device(), {.forward = saves_nothing}, mask, 5, 0);
+  const std::int64_t saved = plan::AttentionSteps(problem, topology->statistics(), problem.batch).saved_bytes();
+  tune::AttentionBackwardCase operands(on.device(), {.forward = problem}, mask, 5, saved);
   const tune::Check check =
       test::run_family(on.device(), family, query, config, topology->pointers(family.needs(query, config)), operands);
   CAPTURE(check.error);

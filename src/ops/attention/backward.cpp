@@ -53,6 +53,8 @@ device::Dim3 Binding::operator()(const AttentionBackwardArguments& call, FusedBa
   args = fixed;
   args.walk.scale = attention_scale(fixed.walk.key_size, call.scale);
   args.statistics = static_cast<float*>(call.workspace);
+  args.output = call.output;
+  args.logarithms = static_cast<const float*>(call.saved);
   const bool by_key = part == BackwardPart::by_key;
   args.walk.query = by_key ? call.key : call.query;
   args.walk.key = by_key ? call.query : call.key;
@@ -60,6 +62,7 @@ device::Dim3 Binding::operator()(const AttentionBackwardArguments& call, FusedBa
   args.own_values = by_key ? call.value : call.output_gradient;
   args.key_gradient = by_key ? call.key_gradient : call.query_gradient;
   args.value_gradient = call.value_gradient;
+  if (of_saved) return {static_cast<unsigned>(blocks)};
   return grid_of(blocks, fixed.walk.heads);
 }
 
@@ -92,6 +95,20 @@ Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPa
   made.fixed.queries = query.statistics.rows;
   made.blocks = query_blocks(walk.rows, block_lines);
   return made;
+}
+
+Launch saved_rows_launch(const AttentionBackwardQuery& query, const TopologyPointers& topology) {
+  constexpr SavedRowsConfig config;
+  Binding rows = binding(query, 1, BackwardPart::rows, topology);
+  rows.of_saved = true;
+  rows.blocks = ceil_div(checked_multiply(rows.fixed.walk.heads, rows.fixed.queries, "queries of all heads"),
+                         std::int64_t{config.warps});
+  const FusedBackwardTraits t = traits(query, BackwardPart::rows);
+  return Launch::of<AttentionBackwardArguments, FusedBackwardArgs>(
+      {.family = "saved_rows",
+       .header = "attention/saved_rows.h",
+       .expression = codegen::name_expression("saved_rows", "FusedBackwardTraits", t, "SavedRowsConfig", config)},
+      {.grid = {}, .block = {static_cast<unsigned>(32 * config.warps)}, .shared_bytes = 0}, rows);
 }
 
 }  // namespace vostok::ops::attention_backward

@@ -14,6 +14,11 @@ namespace vostok::ops::attention_backward {
 
 FusedBackwardTraits traits(const AttentionBackwardQuery& query, BackwardPart part);
 
+/// Whether the forward pass leaves what else a walk over all keys makes first.
+inline bool has_row_statistics(const AttentionBackwardQuery& query) {
+  return query.attention().saved == Saved::row_statistics;
+}
+
 /// The transposed mask's, as far as they are known: any column may be full.
 TopologyStatistics transposed(TopologyStatistics mask);
 
@@ -32,6 +37,7 @@ struct Binding {
   FusedBackwardArgs fixed;
   std::int64_t blocks;
   BackwardPart part;
+  bool of_saved = false;  ///< the launch that makes numbers of what the forward pass left: a warp for each query
 
   device::Dim3 operator()(const AttentionBackwardArguments& call, FusedBackwardArgs& args) const;
 };
@@ -39,6 +45,9 @@ struct Binding {
 /// Of blocks of so many own lines.
 Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPart part,
                 const TopologyPointers& topology);
+
+/// Makes the two numbers of each query where the forward pass left row statistics.
+Launch saved_rows_launch(const AttentionBackwardQuery& query, const TopologyPointers& topology);
 
 // Rules of a family whose config has block_queries and min_blocks.
 
@@ -64,10 +73,10 @@ struct BackwardFamily : fused_attention::ListedFamily<Own, AttentionBackwardQuer
     return attention_backward::workspace_bytes(query);
   }
   static std::vector<Launch> launches(const Query& query, const OwnConfig& config, const TopologyPointers& topology) {
-    std::vector<Launch> list;
-    for (const BackwardPart part : {BackwardPart::rows, BackwardPart::by_query, BackwardPart::by_key})
-      list.push_back(launch(query, config, part, topology));
-    return list;
+    return {has_row_statistics(query) ? saved_rows_launch(query, topology)
+                                      : launch(query, config, BackwardPart::rows, topology),
+            launch(query, config, BackwardPart::by_query, topology),
+            launch(query, config, BackwardPart::by_key, topology)};
   }
 
  private:

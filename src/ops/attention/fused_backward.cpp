@@ -51,14 +51,16 @@ const char* reason(const AttentionBackwardQuery& query, const FusedBackwardConfi
   return reason_against(Case{query, traits(query, BackwardPart::by_key), config}, rules);
 }
 
-// The cost model, for ranking only: nine products of the forward pass's two, or what three kernels gather. Fitted to
-// two masks on an H200 (bench/notes/fused_attention.md#gradients).
+// The cost model, for ranking only: up to nine products of the forward pass's two, or what the kernels gather. Fitted
+// to two masks on an H200 (bench/notes/fused_attention.md#gradients).
 
 double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig& config) {
   constexpr double launches_us = 9;
   constexpr double multiply_adds_per_cycle = 580;  // of an SM, with exponentials and reads of shared memory
-  constexpr double products = 4.5;                 // of both sizes, for two walks
-  constexpr double gathered_bytes_per_us = 3.5e6, walks = 3;
+  constexpr double gathered_bytes_per_us = 3.5e6;
+  const bool saved = attention_backward::has_row_statistics(query);
+  const double products = saved ? 3.5 : 4.5;  // of both sizes, for two walks
+  const double walks = saved ? 2 : 3;
   const FusedBackwardTraits t = traits(query, BackwardPart::by_key);
   const Machine machine = machine_of(query);
   const double size = t.key_size + t.value_size;

@@ -56,21 +56,28 @@ const char* reason(const AttentionBackwardQuery& query, const FusedBackwardWgmma
   return reason_against(Case{query, traits(query, BackwardPart::by_key), config}, rules);
 }
 
-// The cost model, for ranking only: five products by queries and four by keys, or what blocks gather.
+// The cost model, for ranking only: cycles of an SM for each score of each kernel, by its products and exponentials, or
+// by what is gathered. Fitted to three masks on an H200 (bench/notes/fused_attention.md#gradients).
+
+/// One kernel's, of all its tiles.
+double walk_cycles(const FusedBackwardTraits& t, const FusedBackwardWgmmaConfig& c, double tiles, int products) {
+  constexpr double multiply_adds_per_cycle = 2350, cycles_per_score = 0.155;
+  constexpr double gathered_bytes_per_cycle = 26;
+  // Warpgroups take turns at the tensor cores: one alone leaves them idle while it makes weights.
+  const double alone = c.groups * c.min_blocks == 1 ? 1.5 : 1;
+  const double size = (multiplied_width(t.key_size) + multiplied_width(t.value_size)) / 2.0;
+  const double of_score = products * size / multiply_adds_per_cycle + cycles_per_score;
+  const double work = alone * block_queries(c) * tile_keys() * of_score;
+  return tiles * std::max(work, 2.0 * tile_keys() * (t.key_size + t.value_size) / gathered_bytes_per_cycle);
+}
 
 double predict_us(const AttentionBackwardQuery& query, const FusedBackwardWgmmaConfig& config) {
   constexpr double launches_us = 9;
-  constexpr double gathered_bytes_per_cycle = 26;  // of an SM
   const FusedBackwardTraits t = traits(query, BackwardPart::by_key);
   const Machine machine = machine_of(query);
   const attention_backward::WalkedTiles tiles = attention_backward::walked_tiles(query, block_queries(config));
-  const double multiplied = multiplied_width(t.key_size) + multiplied_width(t.value_size);
-  const double products = (2.5 * tiles.by_query + 2 * tiles.by_key) * block_queries(config) * tile_keys() * multiplied;
-  // Warpgroups take turns at the tensor cores: one alone leaves them idle while it makes weights.
-  const int together = config.groups * config.min_blocks;
-  const double multiply_adds_per_cycle = together == 1 ? 800 : together == 2 ? 1300 : 1400;
-  const double gathered = (2 * tiles.by_query + tiles.by_key) * 2 * tile_keys() * (t.key_size + t.value_size);
-  const double cycles = std::max(products / multiply_adds_per_cycle, gathered / gathered_bytes_per_cycle);
+  double cycles = walk_cycles(t, config, tiles.by_query, 3) + walk_cycles(t, config, tiles.by_key, 4);
+  if (!attention_backward::has_row_statistics(query)) cycles += walk_cycles(t, config, tiles.by_query, 2);
   return launches_us + cycles / (machine.multiprocessors * machine.cycles_per_us);
 }
 

@@ -353,6 +353,7 @@ class AttentionBackwardPlan(Plan):
         query: int = 0,
         key: int = 0,
         value: int = 0,
+        output: int = 0,
         output_gradient: int = 0,
         saved: int = 0,
         query_gradient: int = 0,
@@ -362,7 +363,8 @@ class AttentionBackwardPlan(Plan):
         softcap: float = 0.0,
         workspace: int = 0,
     ) -> None:
-        """Gradients are laid out as the inputs whose gradients they are."""
+        """Gradients are laid out as the inputs whose gradients they are. `output` and `saved` are those of the forward
+        pass: the output is read only where the problem saves row statistics."""
         try:
             status = _execute_attention_backward(
                 self._handle,
@@ -381,6 +383,7 @@ class AttentionBackwardPlan(Plan):
                     workspace,
                     softcap,
                     0,
+                    output,
                 ),
             )
         except BAD_ARGUMENT as error:

@@ -237,6 +237,7 @@ AttentionBackwardArguments = _structure(
     pointer query key value output_gradient saved query_gradient key_gradient value_gradient workspace
     f32 softcap
     i32 reserved
+    pointer output
 """,
 )
 

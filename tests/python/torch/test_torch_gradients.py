@@ -40,7 +40,7 @@ def calls(device):
         ),
         "attention_backward": (
             OPS.attention_backward,
-            (dy, q.detach(), k.detach(), v.detach(), statistics, *structure[:2], 0.5),
+            (dy, q.detach(), k.detach(), v.detach(), torch.randn_like(dy), statistics, *structure[:2], 0.5),
             {},
         ),
         "linear_packed": (OPS.linear_packed, (x.detach(), packed, head, 6, 9, bias), {}),

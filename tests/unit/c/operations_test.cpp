@@ -152,6 +152,7 @@ TEST_CASE("attention and its gradient in C give the bits that they give in C++")
         arguments.query = stage.a.data();
         arguments.key = stage.b.data();
         arguments.value = stage.c.data();
+        arguments.output = stage.c.data() + 128;
         arguments.output_gradient = stage.a.data() + 128;
         arguments.saved = stage.saved.data();
         arguments.query_gradient = output;

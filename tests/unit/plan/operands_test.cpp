@@ -135,6 +135,7 @@ TEST_CASE("an argument that the problem does not ask for is refused, naming it a
   const Calls<SparseAttentionBackward> backward(planned, {.forward = {.n = 8}}, backward_call);
   backward.legal(factor);
   backward.refused([](auto& call) { call.saved = no_memory(9); }, {".saved is given"});
+  backward.refused([](auto& call) { call.output = no_memory(9); }, {".output is given", "field saved"});
 
   Calls<DepthwiseConvolution>(planned, depthwise, depthwise_call)
       .refused([](auto& call) { call.bias = no_memory(9); }, {".bias is given", "bias"});

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math as _math
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,7 +22,7 @@ SCHEMA = (
     "str math='accurate', float softcap=0., bool is_causal=False) -> (Tensor, Tensor)"
 )
 BACKWARD_SCHEMA = (
-    "(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor saved, Tensor row_offsets, Tensor column_indices, "
+    "(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor output, Tensor saved, Tensor row_offsets, Tensor column_indices, "
     "float scale, str math='accurate', float softcap=0., bool is_causal=False) -> (Tensor, Tensor, Tensor)"
 )
 
@@ -158,6 +159,7 @@ def attention_backward(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
+    output: torch.Tensor,
     saved: torch.Tensor,
     row_offsets: torch.Tensor,
     column_indices: torch.Tensor,
@@ -166,15 +168,15 @@ def attention_backward(
     softcap: float = 0.0,
     is_causal: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The kernel of the gradients by q, k and v."""
-    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices, math, softcap)
-    q, k, v, gradient, saved = (tensor.contiguous() for tensor in (q, k, v, gradient, saved))
+    """The kernel of the gradients by q, k and v. `output` and `saved` are what the forward pass gave."""
+    _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap)
+    q, k, v, output, gradient, saved = (tensor.contiguous() for tensor in (q, k, v, output, gradient, saved))
     dq, dk, dv = (torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device) for tensor in (q, k, v))
     if not gradient.numel():
         return dq.zero_(), dk.zero_(), dv.zero_()
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention_backward", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
-    addresses = _joined(q, k, v, gradient, dq, dk, dv)
+    addresses = _joined(q, k, v, output, gradient, dq, dk, dv)
     problem = SparseAttentionBackward(forward=_problem(q, v, addresses, "row_statistics", math, softcap, is_causal))
     prepared = LOOKUP.plan(
         "attention_backward", entry, problem, lambda context: made_plan(context, problem, entry.topology)
@@ -184,8 +186,12 @@ def attention_backward(
         scratch.copy_(saved)
     operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), gradient.data_ptr(), address)
     operands += dq.data_ptr(), dk.data_ptr(), dv.data_ptr()
-    run("attention_backward", prepared, stream, q, scale, *operands, rest=(softcap, 0))
+    run("attention_backward", prepared, stream, q, scale, *operands, rest=(softcap, 0, output.data_ptr()))
     return dq, dk, dv
+
+
+def _wrong_shape(name: str, tensor: torch.Tensor, shape: torch.Size) -> str:
+    return f"{name} has shape {tuple(tensor.shape)}, and must have {tuple(shape)}"
 
 
 def _check_backward(
@@ -193,6 +199,7 @@ def _check_backward(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
+    output: torch.Tensor,
     saved: torch.Tensor,
     row_offsets: torch.Tensor,
     column_indices: torch.Tensor,
@@ -201,13 +208,9 @@ def _check_backward(
 ) -> None:
     op = "attention_backward"
     shape = check_attention(op, q, k, v, row_offsets, column_indices, "row_statistics", math, softcap)
-    check_same(op, "gradient", gradient, "q", q)
-    require(
-        gradient.shape == shape,
-        InvalidArgument,
-        op,
-        lambda: f"gradient has shape {tuple(gradient.shape)}, and must have {shape}",
-    )
+    for name, tensor in (("gradient", gradient), ("output", output)):
+        check_same(op, name, tensor, "q", q)
+        require(tensor.shape == shape, InvalidArgument, op, partial(_wrong_shape, name, tensor, shape))
     found, wanted = (saved.dtype, tuple(saved.shape)), (torch.float32, tuple(q.shape[:-1]))
     require(found == wanted, InvalidArgument, op, lambda: f"saved has {found}, and must have {wanted}")
 
@@ -233,6 +236,7 @@ def _fake_backward(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
+    output: torch.Tensor,
     saved: torch.Tensor,
     row_offsets: torch.Tensor,
     column_indices: torch.Tensor,
@@ -241,7 +245,7 @@ def _fake_backward(
     softcap: float = 0.0,
     is_causal: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    _check_backward(gradient, q, k, v, saved, row_offsets, column_indices, math, softcap)
+    _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap)
     return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
 
 
@@ -264,15 +268,14 @@ class AttentionFunction(torch.autograd.Function):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         arguments = (q, k, v, row_offsets, column_indices, scale, "row_statistics", math, softcap, is_causal)
         output, statistics = attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
-        ctx.save_for_backward(q, k, v, statistics, row_offsets, column_indices)
+        ctx.save_for_backward(q, k, v, output, statistics, row_offsets, column_indices)
         ctx.options = scale, math, softcap, is_causal
         ctx.mark_non_differentiable(statistics)
         return output, statistics
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor, unused: Any) -> Any:
-        q, k, v, statistics, row_offsets, column_indices = ctx.saved_tensors
-        dq, dk, dv = ATTENTION_BACKWARD(gradient, q, k, v, statistics, row_offsets, column_indices, *ctx.options)
+        dq, dk, dv = ATTENTION_BACKWARD(gradient, *ctx.saved_tensors, *ctx.options)
         return None, dq, dk, dv, None, None, None, None, None, None
 
 
@@ -307,6 +310,7 @@ def _differentiable_backward(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
+    output: torch.Tensor,
     saved: torch.Tensor,
     row_offsets: torch.Tensor,
     column_indices: torch.Tensor,
@@ -316,10 +320,10 @@ def _differentiable_backward(
     is_causal: bool = False,
 ) -> Any:
     if transforms_active():
-        refuse_transforms("attention_backward", (gradient, q, k, v))
-    plain = is_plain(gradient, q, k, v, saved, row_offsets, column_indices)
-    arguments = (gradient, q, k, v, saved, row_offsets, column_indices, scale, math, softcap, is_causal)
-    if wants_gradient(gradient, q, k, v):
+        refuse_transforms("attention_backward", (gradient, q, k, v, output))
+    arguments = (gradient, q, k, v, output, saved, row_offsets, column_indices, scale, math, softcap, is_causal)
+    plain = is_plain(*arguments[:8])
+    if wants_gradient(gradient, q, k, v, output):
         return once(ATTENTION_BACKWARD, plain, attention_backward, *arguments)
     return attention_backward(*arguments) if plain else below_autograd(ATTENTION_BACKWARD, arguments)
 
