@@ -103,12 +103,6 @@ struct AttentionState final : AttentionParts<SparseAttention> {
   std::shared_ptr<const PlanState> rebind(const Topology& mask) const { return rebind_attention(*this, mask); }
 
   static const SparseAttention& forward_of(const SparseAttention& problem) { return problem; }
-  static double composed_us(const Planner& planner, const AttentionSteps& of, const Topology& mask,
-                            const PlanOptions& options) {
-    return expected_us(planner, of.scores(), mask, options) +
-           expected_us(planner, of.probabilities(RowStatistics::none), mask, options) +
-           expected_us(planner, of.product(), mask, options);
-  }
 };
 
 }  // namespace

@@ -163,16 +163,6 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   std::shared_ptr<const PlanState> rebind(const Topology& mask) const { return rebind_attention(*this, mask); }
 
   static const SparseAttention& forward_of(const SparseAttentionBackward& problem) { return problem.forward; }
-  static double composed_us(const Planner& planner, const AttentionSteps& of, const Topology& mask,
-                            const PlanOptions& options) {
-    return expected_us(planner, of.scores(), mask, options) +
-           expected_us(planner, of.probabilities(RowStatistics::none), mask, options) +
-           expected_us(planner, of.value_gradient(), mask, options) +
-           expected_us(planner, of.probability_gradient(), mask, options) +
-           expected_us(planner, of.score_gradient(), mask, options) +
-           expected_us(planner, of.query_gradient(), mask, options) +
-           expected_us(planner, of.key_gradient(), mask, options);
-  }
 };
 
 }  // namespace

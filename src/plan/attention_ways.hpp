@@ -16,8 +16,7 @@ namespace vostok::plan {
 inline constexpr const char* composed_family = "composed";
 
 /// State: a composed state of an operation's name (`operation`), with `Plan<State::Fused> fused` in place of its steps,
-/// of a Problem whose forward problem is forward_of(problem). composed_us(planner, steps, mask, options) is what its
-/// steps are expected to take together, of one group of heads.
+/// of a Problem whose forward problem is forward_of(problem).
 template <class State, class Problem>
 std::shared_ptr<State> fused_state(const Planner& planner, const Problem& problem, const Topology& mask,
                                    const PlanOptions& options) {
@@ -40,14 +39,30 @@ std::shared_ptr<State> composed_state(const Planner& planner, const Problem& pro
   return state;
 }
 
-/// What a state's choices are expected to take, measured where they were.
+/// How many groups of so many heads there are.
+inline double head_groups(std::int64_t batch, std::int64_t heads) {
+  return heads > 0 ? static_cast<double>(batch / heads) : 1;
+}
+
+/// What the composition is expected to take, without planning it.
+template <class State, class Problem>
+double composed_us(const Planner& planner, const Problem& problem, const Topology& mask, const PlanOptions& options) {
+  const SparseAttention& forward = State::forward_of(problem);
+  const AttentionSteps of(forward, mask.statistics(), heads_at_once(forward, mask.statistics()));
+  double us = 0;
+  empty_state<State>(planner, problem, mask, options)->each_step(of, [&](auto, const auto& step) {
+    us += expected_us(planner, step, mask, options);
+  });
+  return us * head_groups(of.batch(), of.heads());
+}
+
+/// What a planned state's choices are expected to take, measured where they were.
 template <class State>
-double expected_us_of(const State& state) {
+double chosen_us(const State& state) {
   double us = 0;
   for (const AnyPlan* step : state.steps())
     if (const Choice* choice = step->state()->main_choice()) us += expected_us(*choice->query, *choice->decision);
-  const std::int64_t batch = State::forward_of(state.problem).batch;
-  return state.fused || state.heads == 0 ? us : us * static_cast<double>(batch / state.heads);
+  return us * head_groups(State::forward_of(state.problem).batch, state.heads);
 }
 
 /// Both ways are planned where they are measured; else what is expected decides.
@@ -59,9 +74,7 @@ std::shared_ptr<State> cheaper_state(const Planner& planner, const Problem& prob
   const double fused_us = expected_us(planner, typename State::Fused{forward}, mask, options);
   if (std::isinf(fused_us)) return composed_state<State>(planner, problem, mask, options);
   if (options.effort < Effort::quick || planner.session()->cache_only()) {
-    const AttentionSteps of(forward, mask.statistics(), heads_at_once(forward, mask.statistics()));
-    const double groups = of.heads() > 0 ? static_cast<double>(of.batch() / of.heads()) : 1;
-    return fused_us <= groups * State::composed_us(planner, of, mask, options)
+    return fused_us <= composed_us<State>(planner, problem, mask, options)
                ? fused_state<State>(planner, problem, mask, options)
                : composed_state<State>(planner, problem, mask, options);
   }
@@ -69,7 +82,7 @@ std::shared_ptr<State> cheaper_state(const Planner& planner, const Problem& prob
   share.budget_seconds /= 2;
   auto fused = fused_state<State>(planner, problem, mask, share);
   auto composed = composed_state<State>(planner, problem, mask, share);
-  auto cheaper = expected_us_of(*fused) <= expected_us_of(*composed) ? fused : composed;
+  auto cheaper = chosen_us(*fused) <= chosen_us(*composed) ? fused : composed;
   cheaper->options = options;
   return cheaper;
 }
