@@ -128,8 +128,12 @@ std::shared_ptr<const Decision> Planner::decide(const Task& task, const PlanOpti
     return decide_once(task, options);
   });
   if (!made) ++session_->counters().memo_hits;
-  // A fresh measurement replaces what `cached` plans had decided without it.
-  if (made && options.effort >= Effort::quick) memo_.erase(memo_key(*task.query, Effort::cached));
+  // A fresh measurement replaces what `cached` plans had decided or expected without it.
+  if (made && options.effort >= Effort::quick) {
+    const std::string cached = memo_key(*task.query, Effort::cached);
+    memo_.erase(cached);
+    expected_.erase(cached);
+  }
   return decision;
 }
 
@@ -246,30 +250,40 @@ std::optional<Decision> Planner::loaded(const Task& task, Decision decision) con
   }
 }
 
-/// The first match that a plan can use.
-std::optional<Decision> Planner::first_usable(const Task& task, const std::vector<WinnerMatch>& matches,
-                                              std::optional<Effort> at_least) const {
-  for (const WinnerMatch& match : matches) {
-    const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0 && !match.plain;
-    if (at_least && (!measured_here || match.winner.effort < *at_least)) continue;
-    auto decision = asked_for(*task.query, match);
-    if (decision) decision = loaded(task, *std::move(decision));
-    // Code that changed since it was measured remains usable; the next quick or full effort races it again.
-    if (decision && (!at_least || decision->code_digest() == match.winner.code_digest)) return decision;
-  }
-  return std::nullopt;
+/// The decision of a match with its kernels, if a plan can use it.
+std::optional<Decision> Planner::usable(const Task& task, const WinnerMatch& match,
+                                        std::optional<Effort> at_least) const {
+  const bool measured_here = match.provenance == Provenance::tuned_here && match.distance == 0 && !match.plain;
+  if (at_least && (!measured_here || match.winner.effort < *at_least)) return std::nullopt;
+  auto decision = asked_for(*task.query, match);
+  if (decision) decision = loaded(task, *std::move(decision));
+  // Code that changed since it was measured remains usable; the next quick or full effort races it again.
+  if (decision && at_least && decision->code_digest() != match.winner.code_digest) return std::nullopt;
+  return decision;
+}
+
+/// The first decision that use(match) makes of a stored row: one of this very problem, else, where `near`, a
+/// neighbour's.
+template <class Use>
+std::optional<Decision> Planner::first_stored(const ops::Query& query, bool near, const Use& use) const {
+  const auto first_of = [&](const std::vector<WinnerMatch>& matches) -> std::optional<Decision> {
+    for (const WinnerMatch& match : matches)
+      if (auto decision = use(match)) return decision;
+    return std::nullopt;
+  };
+  const ProblemKey key = problem_key(query);
+  const DeviceKey device = session_->device_key();
+  auto decision = first_of(session_->tuning().find_same(key, device));
+  if (decision || !near) return decision;
+  // Neighbours are read only if needed: in a new process that takes longer than everything else a decided plan does.
+  std::vector<WinnerMatch> neighbours = session_->tuning().find(key, device);
+  std::erase_if(neighbours, [](const WinnerMatch& match) { return is_tuned(match.provenance); });
+  return first_of(without_misplaced(query, std::move(neighbours)));
 }
 
 std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> at_least) const {
-  const ProblemKey key = problem_key(*task.query);
-  const DeviceKey device = session_->device_key();
-  auto decision = first_usable(task, session_->tuning().find_same(key, device), at_least);
-  if (!decision && !at_least) {
-    // Neighbours are read only if needed: in a new process that takes longer than everything else a decided plan does.
-    std::vector<WinnerMatch> neighbours = session_->tuning().find(key, device);
-    std::erase_if(neighbours, [](const WinnerMatch& match) { return is_tuned(match.provenance); });
-    decision = first_usable(task, without_misplaced(*task.query, std::move(neighbours)), at_least);
-  }
+  auto decision =
+      first_stored(*task.query, !at_least, [&](const WinnerMatch& match) { return usable(task, match, at_least); });
   ++(decision ? session_->counters().tuning_hits : session_->counters().tuning_misses);
   return decision;
 }
@@ -339,10 +353,18 @@ Decision Planner::predicted(const ops::Query& query, std::string note) const {
 }
 
 double Planner::expected_us(const ops::Query& query, Effort effort) const {
-  if (effort != Effort::heuristic || session_->cache_only()) {
-    const std::vector<Decision> decisions = admitted(query);
-    if (!decisions.empty()) return plan::expected_us(query, decisions.front());
-    if (session_->cache_only()) return std::numeric_limits<double>::infinity();
+  const Effort asked = effort == Effort::heuristic ? effort : Effort::cached;  // others find the same rows
+  return *expected_.get(memo_key(query, asked), [&] { return expected_once(query, asked); });
+}
+
+double Planner::expected_once(const ops::Query& query, Effort effort) const {
+  const bool cache_only = session_->cache_only();
+  if (effort != Effort::heuristic || cache_only) {
+    // The plan counts rows that the rules forbid.
+    const auto found =
+        first_stored(query, !cache_only, [&](const WinnerMatch& match) { return from_match(query, match); });
+    if (found) return plan::expected_us(query, *found);
+    if (cache_only) return std::numeric_limits<double>::infinity();
   }
   std::string reasons;
   const auto choice = plan::cheapest(query, session_->max_workspace_bytes(), reasons);

@@ -71,8 +71,11 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   Explanation explain(const Choice& choice, Detail detail) const;
 
-  /// Drops the memoised decisions: the caches may have changed.
-  void forget() const { memo_.clear(); }
+  /// Drops the memoised decisions and expectations: the caches may have changed.
+  void forget() const {
+    memo_.clear();
+    expected_.clear();
+  }
 
  protected:
   virtual std::shared_ptr<const Decision> decide(const Task& task, const PlanOptions& options) const;
@@ -89,8 +92,9 @@ class Planner : public std::enable_shared_from_this<Planner> {
   std::vector<std::shared_ptr<const Decision>> decide_alike(std::vector<Task>& tasks, const PlanOptions& options) const;
   Decision decide_once(const Task& task, const PlanOptions& options) const;
   Decision tuned_only(const Task& task) const;
-  std::optional<Decision> first_usable(const Task& task, const std::vector<WinnerMatch>& matches,
-                                       std::optional<Effort> at_least) const;
+  std::optional<Decision> usable(const Task& task, const WinnerMatch& match, std::optional<Effort> at_least) const;
+  template <class Use>
+  std::optional<Decision> first_stored(const ops::Query& query, bool near, const Use& use) const;
   std::optional<Decision> stored(const Task& task, std::optional<Effort> at_least) const;
   std::vector<tune::Candidate> contenders(const ops::Query& query, Effort effort) const;
   bool has_trials(const ops::Query& query, Effort effort) const;
@@ -99,6 +103,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   std::optional<Decision> asked_for(const ops::Query& query, const WinnerMatch& match) const;
   std::optional<Decision> loaded(const Task& task, Decision decision) const;
   Decision heuristic(const Task& task, std::string note) const;
+  double expected_once(const ops::Query& query, Effort effort) const;
   Decision cheapest(const ops::Query& query, std::string& reasons) const;
   Decision tuned(const Task& task, const PlanOptions& options) const;
   Decision with_kernels(const Task& task, Decision decision) const;
@@ -107,6 +112,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   std::shared_ptr<Session> session_;
   mutable SingleFlight<std::string, Decision> memo_;  ///< never holds a plan, a topology or device memory
+  mutable SingleFlight<std::string, double> expected_;
 };
 
 }  // namespace vostok::plan

@@ -25,7 +25,8 @@ class ScriptedTuning : public plan::TuningStore {
   std::vector<plan::WinnerRecord> winners;
   std::map<std::string, plan::CodeStanding> standings;
   std::vector<plan::MaskedWinner> hidden;
-  int finds = 0;
+  int finds = 0;       ///< with neighbours
+  int same_finds = 0;  ///< of the problem alone
   int additions = 0;
 
   virtual std::vector<plan::WinnerMatch> matches_of(const plan::ProblemKey&) const { return matches; }
@@ -34,6 +35,7 @@ class ScriptedTuning : public plan::TuningStore {
     return matches_of(problem);
   }
   std::vector<plan::WinnerMatch> find_same(const plan::ProblemKey& problem, const plan::DeviceKey&) override {
+    ++same_finds;
     return plan::without_neighbours(matches_of(problem));
   }
   std::vector<plan::MaskedWinner> masked(const plan::ProblemKey&, const plan::DeviceKey&) override { return hidden; }

@@ -28,6 +28,7 @@ struct Planning {
   SpmmPlan plan(const Spmm& problem, const PlanOptions& options = {}) {
     return SpmmPlan(make_plan(*planner, problem, topology, options));
   }
+  double expected_us(const Spmm& problem) { return plan::expected_us(*planner, problem, topology, {}); }
   FieldMap default_config() { return plan(Spmm{.n = 64}, {.effort = Effort::heuristic}).config(); }
 };
 
@@ -265,6 +266,36 @@ TEST_CASE("a stored choice that the rules forbid counts once for a plan that rac
   forbidden["dense_vector"] = "3";
   planning.fixture.tuning->matches = {match_of(forbidden)};
   planning.plan(Spmm{.n = 64}, {.effort = Effort::full, .budget_seconds = 0});
+  CHECK(planning.fixture.counters->invalid_rows == 1);
+}
+
+TEST_CASE("what a problem is expected to take is looked up once, and anew after a measurement") {
+  Planning planning;
+  const Spmm problem{.n = 64};
+  const FieldMap config = planning.default_config();
+  test::ScriptedTuning& tuning = *planning.fixture.tuning;
+  tuning.matches = {match_of(config, 0.05, Provenance::nearest_problem)};
+  const double of_neighbour = planning.expected_us(problem);
+  tuning.matches = {match_of(config)};
+  CHECK(planning.expected_us(problem) == of_neighbour);
+  CHECK(tuning.same_finds == 1);
+  CHECK(tuning.finds == 1);
+  planning.plan(problem, {.effort = Effort::full, .budget_seconds = 0});
+  CHECK(planning.expected_us(problem) == 2);
+  CHECK(tuning.finds == 1);  // neighbours are not asked
+  tuning.matches.clear();
+  planning.planner->forget();
+  CHECK(planning.expected_us(problem) != 2);
+}
+
+TEST_CASE("a stored choice that the rules forbid counts for the plan, not for what it is expected to take") {
+  Planning planning;
+  FieldMap forbidden = planning.default_config();
+  forbidden["dense_vector"] = "3";
+  planning.fixture.tuning->matches = {match_of(forbidden)};
+  planning.expected_us(Spmm{.n = 64});
+  CHECK(planning.fixture.counters->invalid_rows == 0);
+  planning.plan(Spmm{.n = 64});
   CHECK(planning.fixture.counters->invalid_rows == 1);
 }
 
