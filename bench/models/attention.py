@@ -124,16 +124,13 @@ def main():
         for numbers in options.numbers
         for size in options.size
     ]
-    made = {}
+    mask_of = masks.keeping_last(options.tokens, device, options.tiny)
 
     def measure(case):
-        name = case["mask"]
-        if name not in made:
-            made.clear()
-            made[name] = masks.make(name, options.tokens, device, options.tiny)
+        mask = mask_of(case["mask"])
         with torch.set_grad_enabled(options.train):
-            row = raced(Case(options, case, made[name], device).sides(), options, device)
-        return made[name].facts() | row
+            row = raced(Case(options, case, mask, device).sides(), options, device)
+        return mask.facts() | row
 
     drive("attention", options, {"tokens": options.tokens, "heads": options.heads}, cases, measure)
 

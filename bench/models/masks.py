@@ -98,3 +98,16 @@ def make(name, tokens, device, tiny=False):
     if kind != "random" or not percent:
         raise SystemExit(f"cannot make the mask '{name}': it may be {NAMES}")
     return random(tokens, device, float(percent) / 100)
+
+
+def keeping_last(tokens, device, tiny=False):
+    """make() of a name alone. The last mask is kept, and goes before another is made."""
+    kept = {}
+
+    def mask_of(name):
+        if name not in kept:
+            kept.clear()
+            kept[name] = make(name, tokens, device, tiny)
+        return kept[name]
+
+    return mask_of

@@ -265,7 +265,7 @@ def parse():
     parser.add_argument("--filter", type=int, default=4096)
     parser.add_argument("--tokens", type=int, default=12288)
     parser.add_argument("--batch", type=int, nargs="+", help="1 and 8")
-    parser.add_argument("--mask", nargs="+", help=f"paper, window, random-PERCENT of zeros: {' '.join(MASKS)}")
+    parser.add_argument("--mask", nargs="+", help=f"{masks.NAMES}: {' '.join(MASKS)}")
     parser.add_argument("--numbers", nargs="+", choices=NUMBERS, help="all")
     add_effort(parser)
     parser.add_argument("--packed", action="store_true", help="ours with copies of queries, keys and values, too")
@@ -288,16 +288,13 @@ def main():
         for mask in options.mask
         for numbers in options.numbers
     ]
-    made = {}
+    mask_of = masks.keeping_last(options.tokens, device, options.tiny)
 
     def measure(case):
-        name = case["mask"]
-        if name not in made:
-            made.clear()
-            made[name] = masks.make(name, options.tokens, device, options.tiny)
+        mask = mask_of(case["mask"])
         with torch.set_grad_enabled(options.train):
-            row = raced(Model(options, case, made[name], device).sides(), options, device)
-        return described(row, case, options, made[name])
+            row = raced(Model(options, case, mask, device).sides(), options, device)
+        return described(row, case, options, mask)
 
     drive("transformer", options, sizes, cases, measure)
 
