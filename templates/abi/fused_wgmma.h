@@ -14,6 +14,7 @@ struct FusedWgmmaConfig {
   int slices = 1;              ///< of each block's keys, joined by a second launch
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool keeps_queries = false;  ///< queries stay in registers
+  bool persistent = false;     ///< blocks stay, and load what comes next while they store
 
   friend constexpr bool operator==(const FusedWgmmaConfig&, const FusedWgmmaConfig&) = default;
 };
@@ -26,6 +27,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("slices", config.slices);
   visit("min_blocks", config.min_blocks);
   visit("keeps_queries", config.keeps_queries);
+  visit("persistent", config.persistent);
 }
 
 constexpr int threads(const FusedWgmmaConfig& config) { return group_threads(config.groups); }

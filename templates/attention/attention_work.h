@@ -19,9 +19,14 @@ struct AttentionWork {
   int end_tile;
 
   static __device__ AttentionWork of_block(const FusedAttentionArgs& args) {
+    return of(args, static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y, blockIdx.x);
+  }
+
+  /// `number`: among the works of the head.
+  static __device__ AttentionWork of(const FusedAttentionArgs& args, long long head, unsigned number) {
     constexpr int slices = F::config.slices;
-    const int slice = static_cast<int>(blockIdx.x % slices);
-    const int block = args.tiles.order[blockIdx.x / slices];
+    const int slice = static_cast<int>(number % slices);
+    const int block = args.tiles.order[number / slices];
     const long long first_row = static_cast<long long>(block) * block_queries(F::config);
     const int first = args.tiles.first_tiles[block];
     int count = args.tiles.first_tiles[block + 1] - first;
@@ -29,7 +34,7 @@ struct AttentionWork {
       count = tiles_up_to(args.tiles, first, count, first_row + block_queries(F::config) - 1 + args.key_offset);
     const int share = (count + slices - 1) / slices;
     const int begin = min(slice * share, count);
-    return {.head = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y,
+    return {.head = head,
             .first_row = first_row,
             .slice = static_cast<unsigned>(slice),
             .first_tile = first + begin,

@@ -30,6 +30,7 @@ struct FusedWgmmaShared {
   unsigned long long full[F::config.stages];
   unsigned long long empty[F::config.stages];
   unsigned long long queries_full;
+  unsigned long long queries_empty;
 };
 
 /// Lines in slabs, whose chunks are exchanged as wgmma's descriptors want it (parts/wgmma.h).
@@ -162,53 +163,82 @@ struct AttentionStages {
   __device__ unsigned full(unsigned i) const { return stage(F::config.stages) + i * barrier_bytes(); }
   __device__ unsigned empty(unsigned i) const { return full(F::config.stages) + i * barrier_bytes(); }
   __device__ unsigned queries_full() const { return empty(F::config.stages); }
+  __device__ unsigned queries_empty() const { return queries_full() + barrier_bytes(); }
 };
+
+/// Where a thread is among a block's stages, and the parity of its queries.
+template <class F>
+struct AttentionPlace {
+  RingPlace<F::config.stages> ring;
+  unsigned queries = 0;
+};
+
+/// visit(work) for each of this block's: one, or where blocks are persistent one of each gridDim.x.
+template <class F, class Visit>
+__device__ inline void visit_works(const FusedAttentionArgs& args, Visit visit) {
+  if constexpr (F::config.persistent) {
+    const long long of_head = static_cast<long long>(args.tiles.block_count) * F::config.slices;
+#pragma unroll 1
+    for (long long i = blockIdx.x; i < of_head * args.heads; i += gridDim.x)
+      visit(AttentionWork<F>::of(args, i / of_head, static_cast<unsigned>(i % of_head)));
+  } else {
+    const auto work = AttentionWork<F>::of_block(args);
+    if (work.head < args.heads) visit(work);
+  }
+}
 
 template <class F>
 __device__ inline void copy_tiles(const FusedAttentionArgs& args, const AttentionWork<F>& work,
-                                  const AttentionStages<F>& stages, unsigned thread) {
+                                  const AttentionStages<F>& stages, AttentionPlace<F>& place, unsigned thread) {
   TileCopies<F, SlabPlaces<F>, 128, F::config.step_tiles> copies(args, key_head<F>(args, work.head), work.first_tile,
                                                                  work.end_tile, thread);
   if (!copies.has_next()) return;  // then there may be no queries either
+  if constexpr (F::config.persistent) wait_barrier(stages.queries_empty(), place.queries ^ 1);
   copy_queries<F, SlabPlaces<F>, 128>(args, work.head, work.first_row, {stages.shared}, thread);
   arrive_after_copies(stages.queries_full());
-  RingPlace<F::config.stages> place;
+  place.queries ^= 1;
 #pragma unroll 1
   while (copies.has_next()) {
-    wait_barrier(stages.empty(place.stage), place.parity ^ 1);
-    copies.copy({stages.stage(place.stage)});
-    arrive_after_copies(stages.full(place.stage));
-    place.advance();
+    wait_barrier(stages.empty(place.ring.stage), place.ring.parity ^ 1);
+    copies.copy({stages.stage(place.ring.stage)});
+    arrive_after_copies(stages.full(place.ring.stage));
+    place.ring.advance();
   }
 }
 
 /// The tiles of a warpgroup, whose sums and statistics are complete on return.
 template <class F>
 __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWork<F>& work,
-                              const AttentionStages<F>& stages, unsigned strip, AttentionGroup<F>& group) {
+                              const AttentionStages<F>& stages, AttentionPlace<F>& place, unsigned strip,
+                              AttentionGroup<F>& group) {
   if (work.first_tile == work.end_tile) return;
   constexpr int step = F::config.step_tiles;
+  RingPlace<F::config.stages>& ring = place.ring;
   unsigned bits[step], next_bits[step];
   load_tile_bits<F>(bits, args, work, work.first_tile, strip);
-  RingPlace<F::config.stages> place;
   const auto wait_full = [&] {
-    wait_barrier(stages.full(place.stage), place.parity);
+    wait_barrier(stages.full(ring.stage), ring.parity);
     publish_to_async_proxy();
   };
-  wait_barrier(stages.queries_full(), 0);
+  const auto release = [](unsigned barrier) {
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) arrive(barrier);
+  };
+  wait_barrier(stages.queries_full(), place.queries);
+  place.queries ^= 1;
   group.take_queries();
   wait_full();
-  group.begin_scores(stages.stage(place.stage));
+  group.begin_scores(stages.stage(ring.stage));
   load_tile_bits<F>(next_bits, args, work, work.first_tile + step, strip);
   wait_multiplications();
   group.exponentiate(bits);
   group.take();
 #pragma unroll 1
   for (int tile = work.first_tile + step; tile < work.end_tile; tile += step) {
-    const unsigned before = place.stage;
-    place.advance();
+    const unsigned before = ring.stage;
+    ring.advance();
     wait_full();
-    group.begin_scores(stages.stage(place.stage));
+    group.begin_scores(stages.stage(ring.stage));
     group.begin_values(stages.stage(before));
 #pragma unroll
     for (int t = 0; t < step; ++t) bits[t] = next_bits[t];
@@ -216,11 +246,16 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     wait_multiplications<1>();
     group.exponentiate(bits);
     wait_multiplications();
-    if (threadIdx.x % 32 == 0) arrive(stages.empty(before));
+    release(stages.empty(before));
     group.take();
   }
-  group.begin_values(stages.stage(place.stage));
+  if constexpr (F::config.persistent) release(stages.queries_empty());
+  group.begin_values(stages.stage(ring.stage));
   wait_multiplications();
+  if constexpr (F::config.persistent) {
+    release(stages.empty(ring.stage));
+    ring.advance();
+  }
   group.finish();
 }
 
@@ -230,8 +265,6 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   constexpr auto config = F::config;
   static_assert(keeps_rules<F>());
   static_assert(sizeof(FusedWgmmaShared<F>) <= shared_bytes(F::traits, config), "the host gives less shared memory");
-  const auto work = AttentionWork<F>::of_block(args);
-  if (work.head >= args.heads) return;
   const AttentionStages<F> stages = {shared_address(&dynamic_shared<FusedWgmmaShared<F>>()).at};
   if (threadIdx.x == 0) {
 #pragma unroll
@@ -240,22 +273,29 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
       initialise_barrier(stages.empty(i), 4 * config.groups);
     }
     initialise_barrier(stages.queries_full(), 128);
+    if constexpr (config.persistent) initialise_barrier(stages.queries_empty(), 4 * config.groups);
     publish_barriers();
   }
   __syncthreads();
   follow_previous_launch();
 
   const unsigned warp = warp_of_block();
+  AttentionPlace<F> place;
   if (warp >= 4 * config.groups) {
     if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
-    copy_tiles<F>(args, work, stages, threadIdx.x - 128 * config.groups);
+    visit_works<F>(args, [&](const AttentionWork<F>& work) {
+      copy_tiles<F>(args, work, stages, place, threadIdx.x - 128 * config.groups);
+    });
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
-    AttentionGroup<F> group(args, stages.shared, warp / 4);
-    attend<F>(args, work, stages, warp, group);
-    const StripOutput<F> output(args, work.head, work.first_row + warp * strip_queries());
-    if constexpr (config.slices > 1) output.store_partial(group.sums(), group.softmax(), work.slice, config.slices);
-    else output.store(group.sums(), group.softmax());
+    visit_works<F>(args, [&](const AttentionWork<F>& work) {
+      AttentionGroup<F> group(args, stages.shared, warp / 4);
+      attend<F>(args, work, stages, place, warp, group);
+      const StripOutput<F> output(args, work.head, work.first_row + warp * strip_queries());
+      if constexpr (F::config.slices > 1)
+        output.store_partial(group.sums(), group.softmax(), work.slice, F::config.slices);
+      else output.store(group.sums(), group.softmax());
+    });
   }
 }
 

@@ -43,7 +43,8 @@ const std::vector<Tried>& tried() {
                      {"step_tiles", {"1", "2"}},
                      {"slices", {"1", "2", "3", "5"}},
                      {"min_blocks", {"1", "2"}},
-                     {"keeps_queries", {"false", "true"}}}});
+                     {"keeps_queries", {"false", "true"}},
+                     {"persistent", {"false", "true"}}}});
     return made;
   }();
   return list;
@@ -70,6 +71,19 @@ void check(const test::StepDevice& on, const ops::Family& family, const SparseAt
   CAPTURE(check.error);
   CAPTURE(check.tolerance);
   CHECK_MESSAGE(check.wrong.empty(), check.wrong);
+}
+
+/// Queries of very different lengths, and 192 one after another that name no key.
+sparse::Csr with_empty_block(std::uint64_t seed) {
+  const sparse::Csr source = test::uneven_mask(700, 150, seed);
+  sparse::Csr mask{.rows = source.rows, .cols = source.cols};
+  for (std::int64_t row = 0; row < source.rows; ++row) {
+    if (row < 128 || row >= 320)
+      mask.column_indices.insert(mask.column_indices.end(), source.column_indices.begin() + source.row_offsets[row],
+                                 source.column_indices.begin() + source.row_offsets[row + 1]);
+    mask.row_offsets.push_back(mask.nonzeros());
+  }
+  return mask;
 }
 
 /// The families that run on a context's device, by name.
@@ -205,6 +219,28 @@ TEST_CASE("attention in one kernel: configs of the space, and others, on random 
 
 TEST_CASE("attention in one kernel: configs where heads share keys, scores are capped or queries are causal") {
   check_configs(4504, test::random_attention_beyond);
+}
+
+TEST_CASE("attention in one kernel: blocks that stay take many works, some of them without keys") {
+  constexpr std::uint64_t seed = 4507;
+  MESSAGE("seed " << seed);
+  const Tried& one = tried().back();
+  const ops::Family& family = *one.family;
+  for (const test::StepDevice& on : test::step_devices()) {
+    if (!family.runs_on(on.device().architecture())) {
+      MESSAGE(std::string(family.name()) << " skipped: it does not run on " << on.on.name);
+      continue;
+    }
+    const sparse::Csr mask = with_empty_block(seed);
+    const SparseAttention problem{.n = 64, .batch = 96, .element = Dtype::bf16, .saved = Saved::row_statistics};
+    const auto query = ops::make_query(problem, on.topology(mask.view())->statistics(), &on.device());
+    sparse::Random random(seed);
+    for (int i = 0; i < 6; ++i) {
+      test::FieldValues values = one.values;
+      values["persistent"] = {"true"};
+      check(on, family, problem, mask, test::random_config(family, *query, values, random));
+    }
+  }
 }
 
 TEST_CASE("attention in one kernel: keys and values touch the queries that name them, whatever they hold") {

@@ -88,7 +88,10 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
   const double together = std::min(pace.resident, std::ceil(blocks * cut.slices / machine.multiprocessors));
   const double of_tile = std::max(together * pace.tile_cycles, pace.least_cycles);
   const double waves = std::max(1.0, blocks * cut.slices / (machine.multiprocessors * pace.resident));
-  const double work = waves * std::ceil(tiles / cut.slices) * of_tile / machine.cycles_per_us;
+  // Works are handed out in turn, not to whoever is free: where rows differ, so do the sums.
+  const double uneven = cut.stay > 0 ? 1 + 0.15 * std::min(1.0, query.statistics.row_variation) : 1;
+  const double of_work = std::ceil(tiles / cut.slices) * of_tile + pace.start_cycles;
+  const double work = uneven * waves * of_work / machine.cycles_per_us;
   const double tile_bytes = 2.0 * tile_keys() * (t.key_size + t.value_size);
   const double l2 = blocks * tiles * tile_bytes / (l2_bytes_per_us * machine.speed());
   const double partial =
@@ -112,13 +115,15 @@ device::Dim3 Binding::operator()(const AttentionArguments& call, FusedAttentionA
   args.softcap = call.softcap;
   args.partial_sums = static_cast<float*>(call.workspace);
   args.partial_rows = reinterpret_cast<float*>(static_cast<char*>(call.workspace) + sums_bytes);
-  return joins ? grid_of(blocks, 1) : grid_of(blocks, fixed.heads);
+  if (joins) return grid_of(blocks, 1);
+  return stay > 0 ? grid_of(std::min<std::int64_t>(stay, blocks * fixed.heads), 1) : grid_of(blocks, fixed.heads);
 }
 
 Binding binding(const AttentionQuery& query, const Cut& cut, const TopologyPointers& topology) {
   const SparseAttention& attention = query.attention();
   Binding bound{.fixed = {},
                 .blocks = query_blocks(query.statistics.rows, cut.block_queries) * cut.slices,
+                .stay = cut.stay * static_cast<std::int64_t>(machine_of(query).multiprocessors),
                 .sums_bytes = cut.slices > 1 ? sums_bytes(query, cut) : 0};
   FusedAttentionArgs& args = bound.fixed;
   args.tiles = topology.key_tiles;

@@ -37,6 +37,7 @@ double expected_tiles(const TopologyStatistics& mask, int block_queries);
 struct Cut {
   int block_queries = 0;
   int slices = 1;
+  int stay = 0;  ///< blocks that each multiprocessor keeps, which take works in turn; 0: a block has one work
 };
 
 /// How fast blocks are.
@@ -44,6 +45,7 @@ struct Pace {
   double resident = 1;      ///< blocks of an SM
   double tile_cycles = 0;   ///< in which an SM does nothing but one tile of one block
   double least_cycles = 0;  ///< from one tile of a block to the next
+  double start_cycles = 0;  ///< of a block's work before its first tile and behind its last
 };
 
 /// The cost model, for ranking only: the SMs' work, or what all blocks read from L2.
@@ -56,6 +58,7 @@ std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut);
 struct Binding {
   FusedAttentionArgs fixed;
   std::int64_t blocks;  ///< of one head, with slices
+  std::int64_t stay;    ///< blocks of all heads that stay; 0: one for each work
   std::int64_t sums_bytes;
   bool joins = false;  ///< the launch that joins slices: a warp for each row
 

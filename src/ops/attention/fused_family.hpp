@@ -65,7 +65,10 @@ struct ListedFamily {
 
 template <class Config>
 Cut cut_of(const Config& config) {
-  return {.block_queries = block_queries(config), .slices = config.slices};
+  Cut cut{.block_queries = block_queries(config), .slices = config.slices};
+  if constexpr (requires { config.persistent; })
+    if (config.persistent) cut.stay = config.min_blocks;
+  return cut;
 }
 
 /// Of the forward pass. Own has `config_name`, its config's type, and `features` of its kernel (KernelRequest), too.

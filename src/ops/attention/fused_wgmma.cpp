@@ -77,7 +77,8 @@ double predict_us(const AttentionQuery& query, const FusedWgmmaConfig& config) {
   return fused_attention::predict_us(query, fused_attention::cut_of(config),
                                      {.resident = static_cast<double>(config.min_blocks),
                                       .tile_cycles = tile_cycles(fused_attention::traits(query), config),
-                                      .least_cycles = from_tile_to_tile});
+                                      .least_cycles = from_tile_to_tile,
+                                      .start_cycles = config.persistent ? 1000.0 : 4000.0});
 }
 
 // The space, as tables.
@@ -96,12 +97,14 @@ void for_each_config(Visit visit) {
         for (const int step_tiles : step_sizes)
           for (const int min_blocks : {1, 2, 3})
             for (const bool keeps : {false, true})
-              visit(FusedWgmmaConfig{.groups = groups,
-                                     .stages = stages,
-                                     .step_tiles = step_tiles,
-                                     .slices = slices,
-                                     .min_blocks = min_blocks,
-                                     .keeps_queries = keeps});
+              for (const bool persistent : {false, true})
+                visit(FusedWgmmaConfig{.groups = groups,
+                                       .stages = stages,
+                                       .step_tiles = step_tiles,
+                                       .slices = slices,
+                                       .min_blocks = min_blocks,
+                                       .keeps_queries = keeps,
+                                       .persistent = persistent});
 }
 
 }  // namespace
@@ -128,7 +131,7 @@ struct FusedWgmma : fused_attention::ForwardFamily<FusedWgmma, FusedWgmmaConfig>
     std::vector<Config> list = {all.empty() ? smallest_config : all.front()};
     const auto same_shape = [](const Config& a, const Config& b) {
       return a.groups == b.groups && a.step_tiles == b.step_tiles && a.min_blocks == b.min_blocks &&
-             a.keeps_queries == b.keeps_queries;
+             a.keeps_queries == b.keeps_queries && a.persistent == b.persistent;
     };
     for (const Config& candidate : all)
       if (list.size() < short_list_length &&
