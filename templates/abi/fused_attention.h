@@ -21,6 +21,9 @@ struct FusedAttentionTraits {
   bool causal = false;
 };
 
+/// Whether own lines are keys, and those of tiles queries (abi/fused_backward.h).
+constexpr bool is_by_key(const FusedAttentionTraits&) { return false; }
+
 struct FusedAttentionArgs {
   const void* query;
   const void* key;
@@ -45,7 +48,8 @@ struct FusedAttentionArgs {
   int key_size;  ///< as the problem has it
   int value_size;
   float scale;
-  float softcap;
+  float cap_inner;       ///< of capped scores: scale / softcap
+  float cap_exponent;    ///< and softcap in powers of two
   int group;             ///< heads of queries that share keys; batches have less than 2^32 heads
   long long key_offset;  ///< a query's own key, behind which it sees none, less its number
 };

@@ -38,6 +38,8 @@ struct FusedBackwardTraits {
   bool causal = false;
 };
 
+constexpr bool is_by_key(const FusedBackwardTraits& traits) { return traits.part == BackwardPart::by_key; }
+
 /// The tunables, of all three kernels.
 struct FusedBackwardConfig {
   int warps = 4;       ///< of a block, of 16 own lines each

@@ -5,8 +5,8 @@
 
 #include "abi/fused_attention.h"
 #include "attention/online_softmax.h"
+#include "attention/seen_lines.h"
 #include "attention/soft_cap.h"
-#include "attention/visible_keys.h"
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/warp.h"
@@ -23,7 +23,7 @@ class AttendAgain {
 
  public:
   __device__ AttendAgain(const FusedAttentionArgs& args, long long head, long long row)
-      : args_(args), head_(head), key_head_(key_head<F>(args, head)), row_(row), lane_(threadIdx.x % 32) {}
+      : args_(args), head_(head), key_head_(tile_head<F>(args, head)), row_(row), lane_(threadIdx.x % 32) {}
 
   /// Every lane of the warp comes here.
   __device__ void make() {
@@ -47,7 +47,7 @@ class AttendAgain {
     }
   }
 
-  __device__ ScoreRates<traits.capped> rates() const { return {args_.scale, args_.softcap}; }
+  __device__ ScoreRates<traits.capped> rates() const { return ScoreRates<traits.capped>(args_); }
 
   /// Halves of differences of scores do not overflow.
   __device__ float power(float half_score, float origin) const {
@@ -60,7 +60,7 @@ class AttendAgain {
     float score = 0.0F;
 #pragma unroll
     for (int p = 0; p < key_parts; ++p) score = fmaf(query[p], of_key[p], score);
-    score = rates().cap(warp_sum<1>(score)) * (args_.scale < 0.0F ? -0.5F : 0.5F);
+    score = rates().cap(warp_sum<1>(score)) * (ScoreRates<traits.capped>::flips_scores(args_) ? -0.5F : 0.5F);
     const float largest = fmaxf(largest_, score);
     const float origin = largest == -attention_infinity() ? 0.0F : largest;
     const float factor = power(largest_, origin), exponential = power(score, origin);

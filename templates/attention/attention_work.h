@@ -3,7 +3,7 @@
 
 #include "abi/fused_attention.h"
 #include "attention/online_softmax.h"
-#include "attention/visible_keys.h"
+#include "attention/seen_lines.h"
 #include "parts/element.h"
 #include "parts/loads.h"
 
@@ -28,10 +28,9 @@ struct AttentionWork {
     const int slice = static_cast<int>(number % slices);
     const int block = args.tiles.order[number / slices];
     const long long first_row = static_cast<long long>(block) * block_queries(F::config);
-    const int first = args.tiles.first_tiles[block];
-    int count = args.tiles.first_tiles[block + 1] - first;
-    if constexpr (F::traits.causal)
-      count = tiles_up_to(args.tiles, first, count, first_row + block_queries(F::config) - 1 + args.key_offset);
+    const int begin_of_block = args.tiles.first_tiles[block];
+    const auto [first, count] =
+        seen_tiles<F>(args, {begin_of_block, args.tiles.first_tiles[block + 1] - begin_of_block}, first_row);
     const int share = (count + slices - 1) / slices;
     const int begin = min(slice * share, count);
     return {.head = head,
@@ -40,6 +39,9 @@ struct AttentionWork {
             .first_tile = first + begin,
             .end_tile = first + min(begin + share, count)};
   }
+
+  /// The tile behind one: behind the last, where a block walks in turns, the first again.
+  __device__ int behind(int tile) const { return walks_in_turns<F>() && tile + 1 == end_tile ? first_tile : tile + 1; }
 };
 
 /// A lane's words of a strip, for `tiles` tiles from one on; behind the last tile they are 0.

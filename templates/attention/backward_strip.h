@@ -6,6 +6,7 @@
 #include "abi/fused_backward.h"
 #include "attention/attention_work.h"
 #include "attention/gradient_again.h"
+#include "attention/soft_cap.h"
 #include "attention/strip_store.h"
 #include "parts/shared_address.h"
 
@@ -18,11 +19,7 @@ class BackwardStrip {
 
  public:
   __device__ BackwardStrip(const FusedBackwardArgs& args, long long head, long long first_row)
-      : args_(args),
-        head_(head),
-        first_row_(first_row),
-        lane_(threadIdx.x % 32),
-        rate_(exponent_rate(args.walk.scale)) {}
+      : args_(args), head_(head), first_row_(first_row), lane_(threadIdx.x % 32), rates_(args.walk) {}
 
   /// Once the launch before has stored them.
   __device__ void take_numbers() {
@@ -35,9 +32,10 @@ class BackwardStrip {
   /// Adds scores, of which exponentials become, and gradients of probabilities to the two numbers of each own query.
   template <int octets>
   __device__ void add_rows(float (&scores)[octets][4], const float (&gradients)[octets][4], unsigned bits) {
+    rates_.cap(scores);
     mask_scores<octets>(scores, bits);
     float factors[2];
-    softmax_.add(scores, rate_, factors);
+    softmax_.add(scores, rates_.exponent, factors);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float sum = 0.0F;
@@ -47,6 +45,24 @@ class BackwardStrip {
         for (int i = 2 * half; i < 2 * half + 2; ++i)  // a key that is not named may hold anything
           sum += is_named(bits, o, i) ? scores[o][i] * gradients[o][i] : 0.0F;
       weighted_[half] = fmaf(weighted_[half], factors[half], sum);
+    }
+  }
+
+  /// Where scores are capped: capped ones in place of them, and the gradients of scores in place of those of
+  /// probabilities, but for the factor of probabilities.
+  template <int octets>
+  __device__ void cap(float (&scores)[octets][4], float (&gradients)[octets][4], SharedAddress numbers) const {
+    static_assert(traits.capped);
+#pragma unroll
+    for (int o = 0; o < octets; ++o) {
+      float inners[2];
+      load_columns(inners, numbers + 4, o);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const Curve curve = rates_.curve(scores[o][i]);
+        scores[o][i] = curve.value;
+        gradients[o][i] = curve.slope * (gradients[o][i] - inner(inners, i));
+      }
     }
   }
 
@@ -60,23 +76,23 @@ class BackwardStrip {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const float logarithm = part == BackwardPart::by_key ? logarithms[i % 2] : numbers_[i / 2].logarithm;
-        scores[o][i] = is_named(bits, o, i) ? fast_exp2(fmaf(scores[o][i], rate_, -logarithm)) : 0.0F;
+        scores[o][i] = is_named(bits, o, i) ? fast_exp2(fmaf(scores[o][i], rates_.exponent, -logarithm)) : 0.0F;
       }
     }
   }
 
-  /// Gradients of scores in place of those of probabilities.
+  /// Gradients of scores in place of those of probabilities, or of what `cap` made of them.
   template <int octets>
   __device__ void make_gradients(float (&gradients)[octets][4], const float (&probabilities)[octets][4], unsigned bits,
                                  SharedAddress numbers) const {
 #pragma unroll
     for (int o = 0; o < octets; ++o) {
       float inners[2];
-      load_columns(inners, numbers + 4, o);
+      if constexpr (!traits.capped) load_columns(inners, numbers + 4, o);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const float inner = part == BackwardPart::by_key ? inners[i % 2] : numbers_[i / 2].inner;
-        gradients[o][i] = is_named(bits, o, i) ? probabilities[o][i] * (gradients[o][i] - inner) : 0.0F;
+        const float by_score = traits.capped ? gradients[o][i] : gradients[o][i] - inner(inners, i);
+        gradients[o][i] = is_named(bits, o, i) ? probabilities[o][i] * by_score : 0.0F;
       }
     }
   }
@@ -122,6 +138,10 @@ class BackwardStrip {
   __device__ long long row(int half) const { return first_row_ + lane_ / 4 + 8 * half; }
   static __device__ bool is_named(unsigned bits, int octet, int i) { return (bits >> (4 * octet + i) & 1) != 0; }
 
+  __device__ float inner(const float (&of_columns)[2], int i) const {
+    return part == BackwardPart::by_key ? of_columns[i % 2] : numbers_[i / 2].inner;
+  }
+
   /// A word of each of the two columns that a lane has of an octet.
   __device__ void load_columns(float (&words)[2], SharedAddress from, int octet) const {
     if constexpr (part == BackwardPart::by_key)
@@ -140,7 +160,7 @@ class BackwardStrip {
   const long long head_;
   const long long first_row_;
   const unsigned lane_;
-  const float rate_;
+  const ScoreRates<traits.capped> rates_;
   QueryNumbers numbers_[2] = {};
   OnlineSoftmax softmax_;
   float weighted_[2] = {0.0F, 0.0F};

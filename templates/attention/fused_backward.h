@@ -50,7 +50,7 @@ class BackwardWarp {
         keys_(own + own_fragment(threadIdx.x / 32 * strip_queries(), key_line)),
         values_(own +
                 (block_queries(config) * key_line + own_fragment(threadIdx.x / 32 * strip_queries(), value_line))),
-        sign_(args.walk.scale < 0.0F ? 0x80008000U : 0) {}
+        sign_(ScoreRates<traits.capped>::flips_scores(args.walk) ? 0x80008000U : 0) {}
 
   /// Once the launch before has stored them.
   __device__ void take_numbers() { strip_.take_numbers(); }
@@ -81,6 +81,7 @@ class BackwardWarp {
       strip_.add_rows(scores[0], gradients[0], bits);
     } else {
       const SharedAddress numbers = stage + (Places::numbers + 8 * first);
+      if constexpr (traits.capped) strip_.cap(scores[0], gradients[0], numbers);
       strip_.make_probabilities(scores[0], bits, numbers);
       strip_.make_gradients(gradients[0], scores[0], bits, numbers);
       unsigned weights[1][octets / 2][4];
@@ -130,7 +131,8 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   if (work.head >= walk.heads) return;
   const SharedAddress own = shared_address(dynamic_shared<FusedBackwardShared<F>>().bytes);
   const SharedAddress stages = own + block_queries(config) * (Places::key_line + Places::value_line);
-  TileCopies<F, Places, threads(config)> copies(walk, work.head, work.first_tile, work.end_tile, threadIdx.x);
+  TileCopies<F, Places, threads(config)> copies(walk, tile_head<F>(walk, work.head), work.first_tile, work.end_tile,
+                                                threadIdx.x);
   const unsigned strip = threadIdx.x / 32;
   unsigned bits[1] = {};
   if (work.first_tile < work.end_tile) load_bits<F>(bits, walk, work, work.first_tile, strip);
@@ -142,8 +144,8 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     if (copies.has_next())
       copies.copy(stage, [&](int line, long long query, bool there) {
         if (traits.part == BackwardPart::by_key && threadIdx.x % 8 == 0)
-          copy_async<8>(stage + (Places::numbers + 8 * line), args.statistics + 2 * (work.head * args.queries + query),
-                        there ? 8 : 0);
+          copy_async<8>(stage + (Places::numbers + 8 * line),
+                        args.statistics + 2 * (copies.head() * args.queries + query), there ? 8 : 0);
       });
     commit_async();
   };
@@ -153,16 +155,19 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   warp.take_numbers();
   RingPlace<config.stages> place;
 #pragma unroll 1
-  for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
-    wait_async<config.stages - 2>();
-    __syncthreads();
-    copy_into((place.stage + config.stages - 1) % config.stages);
-    unsigned next_bits[1] = {};
-    if (tile + 1 < work.end_tile) load_bits<F>(next_bits, walk, work, tile + 1, strip);
-    warp.add(stages + place.stage * backward_stage_bytes(traits), bits);
-    bits[0] = next_bits[0];
-    place.advance();
-  }
+  for (int turn = 0; turn < turns<F>(walk); ++turn)
+#pragma unroll 1
+    for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
+      wait_async<config.stages - 2>();
+      __syncthreads();
+      copy_into((place.stage + config.stages - 1) % config.stages);
+      unsigned next_bits[1] = {};
+      const int next = work.behind(tile);
+      if (next < work.end_tile) load_bits<F>(next_bits, walk, work, next, strip);
+      warp.add(stages + place.stage * backward_stage_bytes(traits), bits);
+      bits[0] = next_bits[0];
+      place.advance();
+    }
   wait_async<0>();
   warp.store();
 }

@@ -76,7 +76,7 @@ class BackwardGroup {
  public:
   /// `own`: shared address of the group's own lines.
   __device__ BackwardGroup(const FusedBackwardArgs& args, long long head, long long first_row, unsigned own)
-      : strip_(args, head, first_row), own_(own), negative_(args.walk.scale < 0.0F) {}
+      : strip_(args, head, first_row), own_(own), negative_(ScoreRates<traits.capped>::flips_scores(args.walk)) {}
 
   /// Once the launch before has stored them.
   __device__ void take_numbers() { strip_.take_numbers(); }
@@ -100,6 +100,11 @@ class BackwardGroup {
       settle_multiplications(gradients);
       strip_.add_rows(scores, gradients, bits);
     } else {
+      if constexpr (traits.capped) {
+        wait_multiplications();
+        settle_multiplications(gradients);
+        strip_.cap(scores, gradients, numbers);
+      }
       strip_.make_probabilities(scores, bits, numbers);
       wait_multiplications();
       settle_multiplications(gradients);
@@ -176,7 +181,7 @@ __device__ inline void copy_backward_tiles(const FusedBackwardArgs& args, const 
   constexpr auto traits = F::traits;
   using Slabs = BackwardSlabs<F>;
   const FusedAttentionArgs& walk = args.walk;
-  TileCopies<F, Slabs, 128> copies(walk, work.head, work.first_tile, work.end_tile, thread);
+  TileCopies<F, Slabs, 128> copies(walk, tile_head<F>(walk, work.head), work.first_tile, work.end_tile, thread);
   if (!copies.has_next()) return;  // then there may be no operands either
   const SharedAddress own = {stages.shared};
   copy_own_lines<F, traits.key_size, 128>({walk.query, walk.query_leading, walk.query_stride}, walk.key_size, work.head,
@@ -193,7 +198,7 @@ __device__ inline void copy_backward_tiles(const FusedBackwardArgs& args, const 
     const SharedAddress numbers = stages.numbers(place.stage);
     copies.copy({stages.stage(place.stage)}, [&](int line, long long query, bool there) {
       if (traits.part == BackwardPart::by_key && thread % 8 == 0)
-        copy_async<8>(numbers + 8 * line, args.statistics + 2 * (work.head * args.queries + query), there ? 8 : 0);
+        copy_async<8>(numbers + 8 * line, args.statistics + 2 * (copies.head() * args.queries + query), there ? 8 : 0);
     });
     arrive_after_copies(stages.full(place.stage));
     place.advance();
@@ -210,30 +215,32 @@ __device__ inline void walk_tiles(const FusedBackwardArgs& args, const Attention
     if (threadIdx.x % 32 == 0) arrive(stages.empty(stage));
   };
   unsigned bits[1];
-  load_tile_bits<F>(bits, walk, work.first_tile, work.end_tile, strip);
+  load_tile_bits<F>(bits, walk, work, work.first_tile, strip);
   group.take_numbers();
   wait_barrier(stages.own_full(), 0);
   RingPlace<F::config.stages> place;
   unsigned before = 0;
 #pragma unroll 1
-  for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
-    wait_barrier(stages.full(place.stage), place.parity);
-    publish_to_async_proxy();
-    const unsigned now = bits[0];
-    group.add(stages.stage(place.stage), stages.numbers(place.stage), now, [&] {
-      load_tile_bits<F>(bits, walk, tile + 1, work.end_tile, strip);
-      if (queues_ahead(F::traits) && tile > work.first_tile) {
-        wait_multiplications<2>();
-        release(before);
+  for (int turn = 0; turn < turns<F>(walk); ++turn)
+#pragma unroll 1
+    for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
+      wait_barrier(stages.full(place.stage), place.parity);
+      publish_to_async_proxy();
+      const unsigned now = bits[0];
+      group.add(stages.stage(place.stage), stages.numbers(place.stage), now, [&] {
+        load_tile_bits<F>(bits, walk, work, work.behind(tile), strip);
+        if (queues_ahead(F::traits) && (tile > work.first_tile || turn > 0)) {
+          wait_multiplications<2>();
+          release(before);
+        }
+      });
+      if constexpr (!queues_ahead(F::traits)) {
+        wait_multiplications();
+        release(place.stage);
       }
-    });
-    if constexpr (!queues_ahead(F::traits)) {
-      wait_multiplications();
-      release(place.stage);
+      before = place.stage;
+      place.advance();
     }
-    before = place.stage;
-    place.advance();
-  }
 }
 
 template <class F>

@@ -54,8 +54,8 @@ class FusedMmaWarp {
  public:
   __device__ FusedMmaWarp(const FusedAttentionArgs& args, SharedAddress queries)
       : queries_(queries + own_fragment(threadIdx.x / 32 * strips * strip_queries(), key_line)),
-        rates_(args.scale, args.softcap),
-        sign_(args.scale < 0.0F ? 0x80008000U : 0) {}
+        rates_(args),
+        sign_(ScoreRates<traits.capped>::flips_scores(args) ? 0x80008000U : 0) {}
 
   /// Once the queries are in shared memory.
   __device__ void take_queries() {
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   const SharedAddress stages = queries + block_queries(config) * line_bytes(traits.key_size);
   constexpr int strips = config.warp_strips;
   const unsigned first_strip = threadIdx.x / 32 * strips;
-  TileCopies<F, PaddedPlaces<F>, threads(config)> copies(args, key_head<F>(args, work.head), work.first_tile,
+  TileCopies<F, PaddedPlaces<F>, threads(config)> copies(args, tile_head<F>(args, work.head), work.first_tile,
                                                          work.end_tile, threadIdx.x);
   unsigned bits[strips] = {};
   if (work.first_tile < work.end_tile) load_bits<F>(bits, args, work, work.first_tile, first_strip);

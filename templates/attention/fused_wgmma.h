@@ -61,7 +61,7 @@ class AttentionGroup {
  public:
   /// `queries`: shared address of the block's; the group's number among its warpgroups.
   __device__ AttentionGroup(const FusedAttentionArgs& args, unsigned queries, unsigned group)
-      : queries_(queries), group_(group), rates_(args.scale, args.softcap), negative_(args.scale < 0.0F) {}
+      : queries_(queries), group_(group), rates_(args), negative_(ScoreRates<traits.capped>::flips_scores(args)) {}
 
   /// Once the queries are in shared memory.
   __device__ void take_queries() {
@@ -190,7 +190,7 @@ __device__ inline void visit_works(const FusedAttentionArgs& args, Visit visit) 
 template <class F>
 __device__ inline void copy_tiles(const FusedAttentionArgs& args, const AttentionWork<F>& work,
                                   const AttentionStages<F>& stages, AttentionPlace<F>& place, unsigned thread) {
-  TileCopies<F, SlabPlaces<F>, 128, F::config.step_tiles> copies(args, key_head<F>(args, work.head), work.first_tile,
+  TileCopies<F, SlabPlaces<F>, 128, F::config.step_tiles> copies(args, tile_head<F>(args, work.head), work.first_tile,
                                                                  work.end_tile, thread);
   if (!copies.has_next()) return;  // then there may be no queries either
   if constexpr (F::config.persistent) wait_barrier(stages.queries_empty(), place.queries ^ 1);

@@ -4,6 +4,8 @@
 
 #include "abi/fused_backward.h"
 #include "attention/online_softmax.h"
+#include "attention/seen_lines.h"
+#include "attention/soft_cap.h"
 #include "parts/element.h"
 #include "parts/loads.h"
 #include "parts/warp.h"
@@ -41,7 +43,7 @@ class GradientAgain {
 
  public:
   __device__ GradientAgain(const FusedBackwardArgs& args, long long head, long long row)
-      : args_(args), head_(head), row_(row), lane_(threadIdx.x % 32), rate_(exponent_rate(args.walk.scale)) {}
+      : args_(args), head_(head), row_(row), lane_(threadIdx.x % 32), rates_(args.walk) {}
 
   /// Every lane of the warp comes here.
   __device__ void make() {
@@ -50,9 +52,14 @@ class GradientAgain {
     load(own_value_, args_.own_values, head_ * args_.own_values_stride + row_ * args_.own_values_leading,
          walk.value_size);
     if constexpr (traits.part == BackwardPart::by_query) numbers_ = load_numbers(args_, head_, row_);
+    const long long first_head = tile_head<F>(walk, head_);
 #pragma unroll 1
-    for (int i = walk.row_offsets[row_]; i < walk.row_offsets[row_ + 1]; ++i)
-      add(static_cast<const typename Index<traits.index>::Storage*>(walk.column_indices)[i]);
+    for (int turn = 0; turn < turns<F>(walk); ++turn)
+#pragma unroll 1
+      for (int i = walk.row_offsets[row_]; i < walk.row_offsets[row_ + 1]; ++i) {
+        const long long other = static_cast<const typename Index<traits.index>::Storage*>(walk.column_indices)[i];
+        if (sees<F>(walk, row_, other)) add(first_head + turn, other);
+      }
     if constexpr (traits.part == BackwardPart::rows) {
       if (lane_ == 0) store_numbers(args_, head_, row_, origin_, total_, weighted_);
     } else {
@@ -81,24 +88,27 @@ class GradientAgain {
     return warp_sum<1>(sum);
   }
 
-  __device__ void add(long long other) {
+  /// A line of a tile, and its head.
+  __device__ void add(long long head, long long other) {
     const FusedAttentionArgs& walk = args_.walk;
     float key[key_parts], value[value_parts];
-    load(key, walk.key, head_ * walk.key_stride + other * walk.key_leading, walk.key_size);
-    load(value, walk.value, head_ * walk.value_stride + other * walk.value_leading, walk.value_size);
-    const float score = product(own_key_, key) * (walk.scale < 0.0F ? -1.0F : 1.0F);
+    load(key, walk.key, head * walk.key_stride + other * walk.key_leading, walk.key_size);
+    load(value, walk.value, head * walk.value_stride + other * walk.value_leading, walk.value_size);
+    const Curve curve =
+        rates_.curve(product(own_key_, key) * (ScoreRates<traits.capped>::flips_scores(walk) ? -1.0F : 1.0F));
+    const float score = curve.value;
     const float gradient = product(own_value_, value);
     if constexpr (traits.part == BackwardPart::rows) {
-      const float origin = fmaxf(origin_, score * rate_);
+      const float origin = fmaxf(origin_, score * rates_.exponent);
       const float from = origin == -attention_infinity() ? 0.0F : origin;
-      const float factor = fast_exp2(origin_ - from), exponential = fast_exp2(fmaf(score, rate_, -from));
+      const float factor = fast_exp2(origin_ - from), exponential = fast_exp2(fmaf(score, rates_.exponent, -from));
       origin_ = origin;
       total_ = fmaf(total_, factor, exponential);
       weighted_ = fmaf(weighted_, factor, exponential * gradient);
     } else {
-      if constexpr (by_key) numbers_ = load_numbers(args_, head_, other);
-      const float probability = fast_exp2(fmaf(score, rate_, -numbers_.logarithm));
-      const float score_gradient = probability * (gradient - numbers_.inner);
+      if constexpr (by_key) numbers_ = load_numbers(args_, head, other);
+      const float probability = fast_exp2(fmaf(score, rates_.exponent, -numbers_.logarithm));
+      const float score_gradient = probability * (curve.slope * (gradient - numbers_.inner));
 #pragma unroll
       for (int p = 0; p < key_parts; ++p) key_sums_[p] = fmaf(score_gradient, key[p], key_sums_[p]);
       if constexpr (by_key) {
@@ -123,7 +133,7 @@ class GradientAgain {
   const long long head_;
   const long long row_;
   const unsigned lane_;
-  const float rate_;
+  const ScoreRates<traits.capped> rates_;
   float own_key_[key_parts];
   float own_value_[value_parts];
   QueryNumbers numbers_ = {};

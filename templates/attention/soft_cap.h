@@ -1,17 +1,19 @@
 // What scores go through before their exponentials: a factor, or softcap * tanh(scale * score / softcap).
 #pragma once
 
+#include "abi/fused_attention.h"
 #include "attention/online_softmax.h"
 
 namespace vostok {
 
-struct Tanh {
+/// A function's value, and its derivative.
+struct Curve {
   float value;
   float slope;
 };
 
 /// The value within 2^-20 of itself, and both within 2^-20 of 1. Infinities become 1 and -1.
-__device__ inline Tanh fast_tanh(float x) {
+__device__ inline Curve fast_tanh(float x) {
   constexpr float twice_log2_e = 2.88539008177792681472F;
   const float magnitude = fabsf(x), square = x * x;
   const float power = fast_exp2(-twice_log2_e * magnitude);
@@ -23,16 +25,20 @@ __device__ inline Tanh fast_tanh(float x) {
   return {magnitude < 0.25F ? small : large, 4.0F * power * reciprocal * reciprocal};
 }
 
-/// The factors of scores that have the scale's sign already (exponent_rate).
+/// The factors of scores. Those of a cap come from the host, so that no register keeps them, and have the scale's sign;
+/// else scores have it already (exponent_rate).
 template <bool capped>
 struct ScoreRates {
   float inner;     ///< of what tanh takes
   float exponent;  ///< of capped scores, or else of scores, in powers of two
 
-  __device__ ScoreRates(float scale, float softcap)
-      : inner(capped ? fabsf(scale) / softcap : 1.0F), exponent(exponent_rate(capped ? softcap : scale)) {}
+  __device__ explicit ScoreRates(const FusedAttentionArgs& args)
+      : inner(args.cap_inner), exponent(capped ? args.cap_exponent : exponent_rate(args.scale)) {}
 
-  __device__ float cap(float score) const { return capped ? fast_tanh(score * inner).value : score; }
+  static __device__ bool flips_scores(const FusedAttentionArgs& args) { return !capped && args.scale < 0.0F; }
+
+  __device__ Curve curve(float score) const { return capped ? fast_tanh(score * inner) : Curve{score, 1.0F}; }
+  __device__ float cap(float score) const { return curve(score).value; }
 
   template <int octets>
   __device__ void cap(float (&scores)[octets][4]) const {

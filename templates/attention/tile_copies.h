@@ -6,6 +6,7 @@
 #pragma once
 
 #include "abi/fused_attention.h"
+#include "attention/seen_lines.h"
 #include "parts/async_copy.h"
 #include "parts/loads.h"
 
@@ -60,7 +61,8 @@ __device__ inline void copy_queries(const FusedAttentionArgs& args, long long he
                                                  [&](int line, int chunk) { return to + Places::query(line, chunk); });
 }
 
-/// Tiles of keys and values, `tiles` at a time, by `threads` threads. Tiles behind the last one are of zeros.
+/// Tiles of keys and values, `tiles` at a time, by `threads` threads. Tiles behind the last one are of zeros. Where a
+/// block walks in turns, heads from `head` on follow one another.
 template <class F, class Places, int threads, int tiles = 1>
 class TileCopies {
   static constexpr auto traits = F::traits;
@@ -72,15 +74,20 @@ class TileCopies {
  public:
   __device__ TileCopies(const FusedAttentionArgs& args, long long head, int first_tile, int end_tile, unsigned thread)
       : args_(args),
+        head_(head),
         key_(head * args.key_stride),
         value_(head * args.value_stride),
+        first_(first_tile),
         tile_(first_tile),
         end_(end_tile),
+        turns_(turns<F>(args)),
         line_(static_cast<int>(thread / 8)) {
     look_up();
   }
 
   __device__ bool has_next() const { return tile_ < end_; }
+  /// Of the next tile.
+  __device__ long long head() const { return head_; }
 
   /// Queues the next tiles' copies. visit(line, number of the line copied, whether it is there) for each of a thread's
   /// lines.
@@ -98,6 +105,7 @@ class TileCopies {
       visit(line, key, there);
     }
     tile_ += tiles;
+    if constexpr (walks_in_turns<F>()) take_turn();
     look_up();
   }
   __device__ void copy(SharedAddress stage) {
@@ -105,6 +113,15 @@ class TileCopies {
   }
 
  private:
+  __device__ void take_turn() {
+    static_assert(tiles == 1 || !walks_in_turns<F>(), "a turn ends behind any tile");
+    if (tile_ < end_ || --turns_ == 0) return;
+    tile_ = first_;
+    ++head_;
+    key_ += args_.key_stride;
+    value_ += args_.value_stride;
+  }
+
   __device__ void look_up() {
     if (!has_next()) return;
     const auto* const keys =
@@ -119,10 +136,13 @@ class TileCopies {
   }
 
   const FusedAttentionArgs& args_;
-  const long long key_;
-  const long long value_;
+  long long head_;
+  long long key_;
+  long long value_;
+  const int first_;
   int tile_;
   const int end_;
+  int turns_;
   const int line_;
   int keys_[lines] = {};
 };

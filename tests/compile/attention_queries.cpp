@@ -21,6 +21,7 @@ SweepQueries attention_queries() {
   add({.n = 256, .batch = 2, .element = Dtype::f16, .saved = Saved::row_statistics}, mask);
   add({.n = 40, .value_size = 24, .element = Dtype::f16}, mask);
   add({.n = 16, .value_size = 200, .element = Dtype::bf16, .saved = Saved::row_statistics}, wide);
+  add({.n = 128, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true}, mask);
   TopologyStatistics one = mask;
   one.rows = 1;
   one.nonzeros = one.longest_row = 900;
@@ -39,6 +40,7 @@ SweepQueries attention_backward_queries() {
   for (const std::int64_t n : {64, 128}) add({.n = n, .batch = 8, .element = Dtype::bf16}, mask);
   add({.n = 40, .value_size = 24, .element = Dtype::f16, .saved = Saved::row_statistics}, mask);
   add({.n = 16, .value_size = 200, .element = Dtype::bf16}, wide);
+  add({.n = 128, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true}, mask);
   return list;
 }
 

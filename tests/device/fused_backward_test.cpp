@@ -12,6 +12,7 @@
 #include "device/topology_harness.hpp"
 #include "ops/families.hpp"
 #include "plan/attention_steps.hpp"
+#include "sparse/attention_reference.hpp"
 #include "tune/attention_case.hpp"
 
 using namespace vostok;
@@ -42,7 +43,8 @@ const std::vector<Tried>& tried() {
 void check(const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem,
            const sparse::Csr& mask, const ops::Query& query, const ops::Config& config) {
   INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, n " << problem.n
-                  << ", value_size " << problem.value_size << ", batch " << problem.batch << ", "
+                  << ", value_size " << problem.value_size << ", batch " << problem.batch << ", key_heads "
+                  << problem.key_heads << ", capped " << problem.capped << ", causal " << problem.causal << ", "
                   << name(problem.element) << ", saved " << name(problem.saved) << ", " << family.name() << " "
                   << to_text(config.to_map()));
   const auto topology = on.topology(mask.view());
@@ -61,20 +63,22 @@ struct Gradients {
   std::vector<float> by_query, by_key, by_value;
 };
 
-Gradients run(const Context& context, const std::string& family, const sparse::Csr& mask,
-              const std::vector<float>& key_values, const std::vector<float>& value_values, std::uint64_t seed) {
+/// Of a problem with one head of keys.
+Gradients run(const Context& context, const std::string& family, const SparseAttention& problem,
+              const sparse::Csr& mask, const std::vector<float>& key_values, const std::vector<float>& value_values,
+              std::uint64_t seed) {
   device::Device& device = test::device_of(context);
   const auto drawn = [&](std::int64_t rows, std::uint64_t own) {
     return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), rows * size, seed + own));
   };
   const AttentionBackwardPlan plan =
-      context.plan(SparseAttentionBackward{.forward = {.n = size, .element = Dtype::f16}},
-                   context.topology(mask.view()), PlanOptions{.family = family});
+      context.plan(SparseAttentionBackward{problem}, context.topology(mask.view()), PlanOptions{.family = family});
   CHECK(plan.family() == family);
   const auto stored = [&](const std::vector<float>& values) { return test::stored(device, Dtype::f16, values); };
-  const device::Buffer query = stored(drawn(queries, 1)), gradient = stored(drawn(queries, 2)),
-                       key = stored(key_values), value = stored(value_values);
-  const device::Buffer by_query = stored(std::vector<float>(queries * size, -7)),
+  const device::Buffer query = stored(drawn(problem.batch * queries, 1)),
+                       gradient = stored(drawn(problem.batch * queries, 2)), key = stored(key_values),
+                       value = stored(value_values);
+  const device::Buffer by_query = stored(std::vector<float>(problem.batch * queries * size, -7)),
                        by_key = stored(std::vector<float>(keys * size, -7)),
                        by_value = stored(std::vector<float>(keys * size, -7));
   const Workspace workspace = plan.make_workspace();
@@ -86,6 +90,7 @@ Gradients run(const Context& context, const std::string& family, const sparse::C
                                      .key_gradient = by_key.data(),
                                      .value_gradient = by_value.data(),
                                      .scale = -0.25F,
+                                     .softcap = problem.capped ? 1.5F : 0.0F,
                                      .workspace = workspace});
   device.synchronize(device.own_stream());
   const auto read = [&](const device::Buffer& buffer) {
@@ -113,10 +118,8 @@ void check_lines(const std::vector<float>& usual, const std::vector<float>& foun
   CHECK(std::sqrt(error / whole) <= 2e-3);  // NaN, where one should not be, is not below
 }
 
-}  // namespace
-
-TEST_CASE("gradients of attention without scores: configs of the space, and others, on random problems") {
-  constexpr std::uint64_t seed = 4511;
+/// Configs of each family on problems that random_problem(random) draws.
+void check_configs(std::uint64_t seed, SparseAttention (*random_problem)(sparse::Random&)) {
   MESSAGE("seed " << seed);
   for (const Tried& one : tried()) {
     const ops::Family& family = *one.family;
@@ -127,7 +130,7 @@ TEST_CASE("gradients of attention without scores: configs of the space, and othe
       }
       sparse::Random random(seed);
       for (int i = 0; i < (test::thread_sanitized ? 1 : 16); ++i) {
-        const SparseAttention problem = test::random_attention(random);
+        const SparseAttention problem = random_problem(random);
         const sparse::Csr mask = test::random_attention_mask(random);
         const auto topology = on.topology(mask.view());
         const auto query =
@@ -139,6 +142,16 @@ TEST_CASE("gradients of attention without scores: configs of the space, and othe
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("gradients of attention without scores: configs of the space, and others, on random problems") {
+  check_configs(4511, test::random_attention);
+}
+
+TEST_CASE("gradients of attention without scores: configs where heads share keys, are capped or are causal") {
+  check_configs(4513, test::random_attention_beyond);
 }
 
 TEST_CASE("gradients of attention without scores: NaN in a value touches the lines that meet it, and no others") {
@@ -153,26 +166,35 @@ TEST_CASE("gradients of attention without scores: NaN in a value touches the lin
   std::vector<float> spoilt = value;
   constexpr std::int64_t spoilt_key = 37;
   spoilt[spoilt_key * size + 5] = std::numeric_limits<float>::quiet_NaN();
-  // Queries that name it, and the keys that these name.
-  std::set<std::int64_t> query_lines, key_lines;
-  for (std::int64_t row = 0; row < queries; ++row) {
-    const auto first = mask.column_indices.begin() + mask.row_offsets[row],
-               last = mask.column_indices.begin() + mask.row_offsets[row + 1];
-    if (std::find(first, last, spoilt_key) == last) continue;
-    query_lines.insert(row);
-    key_lines.insert(first, last);
-  }
-  CHECK(!query_lines.empty());
-  test::on_every_device([&](const Context& context) {
-    for (const Tried& one : tried()) {
-      if (!one.family->runs_on(test::device_of(context).architecture())) continue;
-      const std::string family(one.family->name());
-      CAPTURE(family);
-      const Gradients usual = run(context, family, mask, key, value, seed),
-                      found = run(context, family, mask, key, spoilt, seed);
-      check_lines(usual.by_query, found.by_query, query_lines);
-      check_lines(usual.by_key, found.by_key, key_lines);
-      check_lines(usual.by_value, found.by_value, {});  // probabilities do not depend on values
+  const SparseAttention problems[] = {{.n = size, .element = Dtype::f16},
+                                      {.n = size, .batch = 3, .key_heads = 1, .element = Dtype::f16},
+                                      {.n = size, .element = Dtype::f16, .capped = true, .causal = true}};
+  for (const SparseAttention& problem : problems) {
+    CAPTURE(problem.batch);
+    CAPTURE(problem.causal);
+    const sparse::Csr seen = problem.causal ? sparse::causal_mask(mask) : mask;
+    // Queries that see it, and the keys that these see.
+    std::set<std::int64_t> query_lines, key_lines;
+    for (std::int64_t line = 0; line < problem.batch * queries; ++line) {
+      const std::int64_t row = line % queries;
+      const auto first = seen.column_indices.begin() + seen.row_offsets[row],
+                 last = seen.column_indices.begin() + seen.row_offsets[row + 1];
+      if (std::find(first, last, spoilt_key) == last) continue;
+      query_lines.insert(line);
+      key_lines.insert(first, last);
     }
-  });
+    CHECK(!query_lines.empty());
+    test::on_every_device([&](const Context& context) {
+      for (const Tried& one : tried()) {
+        if (!one.family->runs_on(test::device_of(context).architecture())) continue;
+        const std::string family(one.family->name());
+        CAPTURE(family);
+        const Gradients usual = run(context, family, problem, mask, key, value, seed),
+                        found = run(context, family, problem, mask, key, spoilt, seed);
+        check_lines(usual.by_query, found.by_query, query_lines);
+        check_lines(usual.by_key, found.by_key, key_lines);
+        check_lines(usual.by_value, found.by_value, {});  // probabilities do not depend on values
+      }
+    });
+  }
 }

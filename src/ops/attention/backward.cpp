@@ -26,7 +26,10 @@ FusedBackwardTraits traits(const AttentionBackwardQuery& query, BackwardPart par
           .key_size = sizes.key,
           .value_size = sizes.value,
           .whole = sizes.whole,
-          .index = narrow ? IndexType::u16 : IndexType::i32};
+          .index = narrow ? IndexType::u16 : IndexType::i32,
+          .grouped = group_of(attention) > 1,
+          .capped = attention.capped,
+          .causal = attention.causal};
 }
 
 TopologyStatistics transposed(TopologyStatistics mask) {
@@ -52,6 +55,7 @@ std::int64_t workspace_bytes(const AttentionBackwardQuery& query) {
 device::Dim3 Binding::operator()(const AttentionBackwardArguments& call, FusedBackwardArgs& args) const {
   args = fixed;
   args.walk.scale = attention_scale(fixed.walk.key_size, call.scale);
+  fused_attention::set_cap(args.walk, call.softcap);
   args.statistics = static_cast<float*>(call.workspace);
   args.output = call.output;
   args.logarithms = static_cast<const float*>(call.saved);
@@ -83,7 +87,9 @@ Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPa
   walk.key_stride = other.stride;
   walk.value_leading = other_values.leading;
   walk.value_stride = other_values.stride;
-  walk.heads = attention.batch;
+  walk.heads = by_key ? key_heads_of(attention) : attention.batch;
+  walk.group = static_cast<int>(group_of(attention));
+  walk.key_offset = query.statistics.cols - query.statistics.rows;
   walk.rows = by_key ? query.statistics.cols : query.statistics.rows;
   walk.key_size = static_cast<int>(attention.n);
   walk.value_size = static_cast<int>(attention.value_size);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numbers>
 
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
@@ -104,6 +106,13 @@ std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut) {
   return sums_bytes(query, cut) + checked_multiply(lines(query, cut), 2 * sizeof(float), "partial rows of attention");
 }
 
+void set_cap(FusedAttentionArgs& args, float softcap) {
+  if (softcap == 0) return;
+  constexpr float largest = std::numeric_limits<float>::max();
+  args.cap_inner = args.scale / softcap;
+  args.cap_exponent = std::min(softcap * std::numbers::log2e_v<float>, largest);
+}
+
 device::Dim3 Binding::operator()(const AttentionArguments& call, FusedAttentionArgs& args) const {
   args = fixed;
   args.query = call.query;
@@ -112,7 +121,7 @@ device::Dim3 Binding::operator()(const AttentionArguments& call, FusedAttentionA
   args.output = call.output;
   args.statistics = static_cast<float*>(call.saved);
   args.scale = attention_scale(fixed.key_size, call.scale);
-  args.softcap = call.softcap;
+  set_cap(args, call.softcap);
   args.partial_sums = static_cast<float*>(call.workspace);
   args.partial_rows = reinterpret_cast<float*>(static_cast<char*>(call.workspace) + sums_bytes);
   if (joins) return grid_of(blocks, 1);

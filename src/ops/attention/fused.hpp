@@ -54,6 +54,9 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
 /// Partial sums of all slices; nothing where there is one.
 std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut);
 
+/// The factors of capped scores, behind `scale`. A softcap of 0 is none.
+void set_cap(FusedAttentionArgs& args, float softcap);
+
 /// Fills the kernels' arguments from a call's.
 struct Binding {
   FusedAttentionArgs fixed;

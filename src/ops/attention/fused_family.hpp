@@ -23,19 +23,11 @@ struct ListedFamily {
   using Query = OwnQuery;
   using Config = OwnConfig;
 
-  /// What the problem has and the family's kernels do not do, or null. Kernels that do all of it hide this.
-  static const char* lacks(const SparseAttention& attention) {
-    if (group_of(attention) > 1) return "heads do not share keys";
-    if (attention.capped) return "scores are not capped";
-    if (attention.causal) return "queries see all keys that the mask has";
-    return nullptr;
-  }
   static std::optional<std::string> forbidden(const Query& query, const Config& config) {
     return to_reason(Own::reason(query, config));
   }
   static std::optional<std::string> declines(const Query& query) {
     if (auto reason = fused_attention::declines(query.attention(), query.statistics)) return reason;
-    if (const char* reason = Own::lacks(query.attention())) return reason;
     return nothing_admitted([] { return Own::smallest_config; }, [&] { return default_config(query); },
                             [&](const Config& config) { return forbidden(query, config); });
   }
@@ -74,7 +66,6 @@ Cut cut_of(const Config& config) {
 /// Of the forward pass. Own has `config_name`, its config's type, and `features` of its kernel (KernelRequest), too.
 template <class Own, class OwnConfig>
 struct ForwardFamily : ListedFamily<Own, AttentionQuery, OwnConfig> {
-  static const char* lacks(const SparseAttention&) { return nullptr; }
   static TopologyNeeds needs(const AttentionQuery& query, const OwnConfig& config) {
     return {.index = query.attention().index, .key_tile_queries = block_queries(config)};
   }

@@ -176,9 +176,12 @@ template <class Problem>
 Queries attention_queries(sparse::Random& random) {
   Queries list;
   for (int i = 0; i < 6; ++i) {
-    const SparseAttention problem{.n = 8 * (1 + random.below(16)),
-                                  .batch = 1 + random.below(8),
-                                  .element = pick(random, {Dtype::f16, Dtype::bf16})};
+    SparseAttention problem{.n = 8 * (1 + random.below(16)),
+                            .batch = 1 + random.below(8),
+                            .element = pick(random, {Dtype::f16, Dtype::bf16}),
+                            .capped = i % 2 == 1,
+                            .causal = i % 3 == 1};
+    if (problem.batch % 2 == 0) problem.key_heads = problem.batch / 2;
     const auto statistics = test::statistics_of(1 + random.below(5000), 64 + random.below(5000), random.uniform());
     list.push_back(ops::make_query(Problem{problem}, statistics, nullptr));
   }
