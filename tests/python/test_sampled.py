@@ -112,6 +112,36 @@ def test_attention_and_its_gradients(context, rng, element):
     assert_close(dk, np.swapaxes(ds, -1, -2) @ query, element, factor=8)
 
 
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_attention_of_heads_that_share_keys_is_that_of_repeated_ones(context, rng, element):
+    mask = csr(context, sparse(rng, 20, 24))
+    q, outer = numbers(rng, (2, 4, 20, 16), element), numbers(rng, (2, 4, 20, 8), element)
+    k, v = numbers(rng, (2, 2, 24, 16), element), numbers(rng, (2, 2, 24, 8), element)
+    given = {"element": element} if element == "bf16" else {}
+    repeated = [np.repeat(array, 2, axis=1) for array in (k, v)]
+    found = vostok.attention(q, k, v, mask, **given)
+    assert_close(found, wide(vostok.attention(q, *repeated, mask, **given), element), element, factor=4)
+    whole = vostok.attention_backward(q, *repeated, outer, mask, **given)
+    dq, dk, dv = vostok.attention_backward(q, k, v, outer, mask, **given)
+    assert_close(dq, wide(whole[0], element), element, factor=8)
+    for gradient, apart in zip((dk, dv), whole[1:]):
+        assert_close(gradient, wide(apart, element).reshape(2, 2, 2, *apart.shape[2:]).sum(axis=2), element, factor=8)
+
+
+@pytest.mark.parametrize("element", ("f16", "bf16"))
+def test_attention_caps_scores_and_ends_at_the_diagonal(context, rng, element):
+    parts = sparse(rng, 20, 24)
+    mask = csr(context, parts)
+    q, k, v = (numbers(rng, (2, rows, size), element) for rows, size in ((20, 16), (24, 16), (24, 8)))
+    given = {"element": element} if element == "bf16" else {}
+    query, key, value = (wide(array, element) for array in (q, k, v))
+    scores = 0.75 * np.tanh(0.25 * query @ np.swapaxes(key, -1, -2) / 0.75)
+    p = softmax(scores, np.tril(parts[1] != 0, 4), 1.0)
+    assert_close(vostok.attention(q, k, v, mask, softcap=0.75, causal=True, **given), p @ value, element, factor=4)
+    with pytest.raises(vostok.InvalidArgument, match="softcap is -1"):
+        vostok.attention(q, k, v, mask, softcap=-1.0, **given)
+
+
 @pytest.mark.parametrize("saved", ("none", "probabilities", "row_statistics"))
 def test_attention_plans_save_what_their_gradient_reads(context, rng, saved):
     parts = sparse(rng, 20, 24)

@@ -314,8 +314,7 @@ class AttentionPlan(Plan):
         softcap: float = 0.0,
         workspace: int = 0,
     ) -> None:
-        """saved: saved_bytes long, 256-byte aligned, where the problem saves something. scale 0: 1 / sqrt(n). softcap:
-        where the problem is capped."""
+        """saved: saved_bytes long, 256-byte aligned. scale 0: 1 / sqrt(n). softcap: where the problem is capped."""
         try:
             status = _execute_attention(
                 self._handle,

@@ -224,8 +224,7 @@ AttentionArguments = _structure(
     u32 size
     f32 scale
     pointer query key value output saved workspace
-    f32 softcap
-    i32 reserved
+    f32 softcap i32 reserved
 """,
 )
 
@@ -235,8 +234,7 @@ AttentionBackwardArguments = _structure(
     u32 size
     f32 scale
     pointer query key value output_gradient saved query_gradient key_gradient value_gradient workspace
-    f32 softcap
-    i32 reserved
+    f32 softcap i32 reserved
     pointer output
 """,
 )

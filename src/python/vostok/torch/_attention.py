@@ -185,12 +185,13 @@ def attention_backward(
     if scratch is not None:
         scratch.copy_(saved)
     operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), gradient.data_ptr(), address)
-    operands += dq.data_ptr(), dk.data_ptr(), dv.data_ptr()
-    run("attention_backward", prepared, stream, q, scale, *operands, rest=(softcap, 0, output.data_ptr()))
+    gradients = (dq.data_ptr(), dk.data_ptr(), dv.data_ptr())
+    rest = (softcap, 0, output.data_ptr())
+    run("attention_backward", prepared, stream, q, scale, *operands, *gradients, rest=rest)
     return dq, dk, dv
 
 
-def _wrong_shape(name: str, tensor: torch.Tensor, shape: torch.Size) -> str:
+def _wrong_shape(name: str, tensor: torch.Tensor, shape: tuple[Any, ...]) -> str:
     return f"{name} has shape {tuple(tensor.shape)}, and must have {tuple(shape)}"
 
 
