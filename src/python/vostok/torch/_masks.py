@@ -18,7 +18,7 @@ _masks: OrderedDict[Any, Any] = OrderedDict()
 Made = TypeVar("Made")
 
 
-def _kept(key: Any, make: Callable[[], Made]) -> Made:
+def kept(key: Any, make: Callable[[], Made]) -> Made:
     """What make() returns, made once for each key: a mask that is made anew at every call would be planned anew."""
     found = _masks.get(key)
     if found is None:
@@ -26,6 +26,12 @@ def _kept(key: Any, make: Callable[[], Made]) -> Made:
         while len(_masks) > MASKS_KEPT:
             _masks.popitem(last=False)
     return found
+
+
+def forgetting(key: Any) -> Callable[[Any], None]:
+    """What lets a kept mask go, as a callback of weak references. It needs no global names, which are gone at exit."""
+    pop = _masks.pop
+    return lambda _: pop(key, None)
 
 
 def _require(condition: bool, what: str, text: str) -> None:
@@ -58,7 +64,7 @@ class RuleMask:
         """The mask as a Csr whose values are ones; made once for each shape and device."""
         self._check()
         place = torch.device(device)
-        return _kept((self, rows, cols, place, dtype), lambda: self._make(rows, cols, place, dtype))
+        return kept((self, rows, cols, place, dtype), lambda: self._make(rows, cols, place, dtype))
 
     def _check(self) -> None:
         raise NotImplementedError
@@ -217,28 +223,36 @@ def _only(block_mask: Any, axis: int, chosen: int | None) -> int:
     return number
 
 
-def _is_block_mask(mask: Any) -> bool:
+def is_block_mask(mask: Any) -> bool:
     """Whether it is FlexAttention's; the module is not imported for it."""
     flex = sys.modules.get("torch.nn.attention.flex_attention")
     return flex is not None and isinstance(mask, flex.BlockMask)
 
 
 def mask_csr(mask: Any, q: torch.Tensor, k: torch.Tensor) -> Csr:
-    """What attention() takes as a mask [queries, keys]."""
+    """What attention() takes as a mask [queries, keys]. Of a dense one or a BlockMask it is made once."""
+    if is_block_mask(mask):
+        return kept((id(mask), "block mask"), lambda: (csr_of_block_mask(mask), mask))[0]
+    if not isinstance(mask, torch.Tensor) or mask.layout != torch.strided:
+        return made_csr(mask, (q.shape[-2], k.shape[-2]), q.device)
+    return _of_kept_dense(mask)
+
+
+def made_csr(mask: Any, shape: tuple[int, int] | None, device: torch.device) -> Csr:
+    """The same, made anew of all but rules, which need the shape and the device."""
     if isinstance(mask, RuleMask):
-        return mask.csr(q.shape[-2], k.shape[-2], q.device)
-    if _is_block_mask(mask):
-        return _kept((id(mask), "block mask"), lambda: (csr_of_block_mask(mask), mask))[0]
+        assert shape is not None
+        return mask.csr(*shape, device)
+    if is_block_mask(mask):
+        return csr_of_block_mask(mask)
     if not isinstance(mask, torch.Tensor) or mask.layout != torch.strided:
         return csr(mask)
-    return _of_dense(mask, q.dtype)
+    _require(mask.dim() == 2, "a mask", f"it has shape {tuple(mask.shape)}, and must have two axes")
+    offsets, columns = structure_of(mask != 0)
+    return make_csr(columns.new_empty(0, dtype=torch.float32), offsets, columns, mask.shape)
 
 
-def _of_dense(mask: torch.Tensor, dtype: torch.dtype) -> Csr:
-    if mask.dim() != 2:
-        raise InvalidArgument(
-            f"cannot run vostok::attention: mask has shape {tuple(mask.shape)}, and must have two axes"
-        )
+def _of_kept_dense(mask: torch.Tensor) -> Csr:
     if torch.compiler.is_compiling():
         raise RuntimeError(
             "cannot compile vostok::attention with a dense mask: make a Csr of it first, by vostok.torch.csr"
@@ -246,9 +260,4 @@ def _of_dense(mask: torch.Tensor, dtype: torch.dtype) -> Csr:
     storage = mask.untyped_storage()
     version = None if mask.is_inference() else mask._version
     key = (storage._cdata, mask.data_ptr(), mask.shape, mask.stride(), version)
-
-    def make() -> tuple[Csr, Any]:
-        offsets, columns = structure_of(mask != 0)
-        return make_csr(columns.new_empty(0, dtype=dtype), offsets, columns, mask.shape), (mask, storage)
-
-    return _kept(key, make)[0]
+    return kept(key, lambda: (made_csr(mask, None, mask.device), (mask, storage)))[0]
