@@ -13,6 +13,7 @@ from ._devices import set_context
 from ._files import load_packed, save_packed
 from ._freezing import freeze_
 from ._functional import attention, linear, sddmm, softmax, spmm
+from ._joined import JoinedMask, join_masks
 from ._lookup import clear, set_limit, set_overlap_calls
 from ._masks import BandedMask, BigBirdMask, csr_of_block_mask, csr_of_lists
 from ._modules import FrozenSparseLinear, SparseLinear
@@ -26,6 +27,7 @@ __all__ = [
     "BigBirdMask",
     "Csr",
     "FrozenSparseLinear",
+    "JoinedMask",
     "Report",
     "RigL",
     "SparseLinear",
@@ -38,6 +40,7 @@ __all__ = [
     "doctor",
     "explain",
     "freeze_",
+    "join_masks",
     "linear",
     "load_packed",
     "move_state",

@@ -9,6 +9,7 @@ import torch
 from .._errors import InvalidArgument
 from . import _attention, _linear, _products, _softmax
 from ._csr import Csr, csr
+from ._joined import JoinedMask, apart, behind, check_causal, is_several, join_masks, joined_axes
 from ._masks import RuleMask, mask_csr
 
 MaybeTensor = torch.Tensor | None
@@ -101,7 +102,7 @@ def attention(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
-    mask: Csr | RuleMask | torch.Tensor | Any,  # Any: a BlockMask
+    mask: Csr | RuleMask | JoinedMask | torch.Tensor | Any,  # Any: a BlockMask, a list of masks
     *,
     scale: float | None = None,
     softcap: float = 0.0,
@@ -117,7 +118,26 @@ def attention(
     k and v may have fewer heads, a divisor of q's: each serves as many heads of q that follow one another, as
     enable_gqa of scaled_dot_product_attention has it. softcap: scores become softcap * tanh(scores / softcap), as in
     Gemma 2. is_causal: no query sees keys of its row behind its own; the last query's is the last key. softcap and
-    is_causal take 16-bit tensors."""
+    is_causal take 16-bit tensors.
+
+    A list of masks has one [queries, keys] for each element of the leading axis: for each sequence of q [sequences,
+    heads, queries, size], or for each head of q [heads, queries, size]. Lists in the list have one for each sequence
+    and head. Heads share keys only where they share masks. It is one call with their block-diagonal mask: join_masks()
+    keeps it for the same masks, takes lengths that differ, and is to be called before a compiled program. Masks for
+    each sequence read views of [sequences, tokens, heads, size] as they lie, masks for each head contiguous operands;
+    others are copied. The output lies so, too. is_causal takes them where all but the first are square."""
+    joined: Any = mask
+    if is_several(mask):
+        joined = join_masks(mask, (q.shape[-2], k.shape[-2]), device=q.device)
+    if isinstance(joined, JoinedMask):
+        if is_causal:
+            check_causal(joined)
+        if joined is not mask or joined.shape != (q.shape[-2], k.shape[-2]):
+            leading = joined_axes(joined, q, k, v)
+            q, k, v = (behind(tensor, len(leading)) for tensor in (q, k, v))
+            options: dict[str, Any] = {"softcap": softcap, "is_causal": is_causal, "math": math}
+            return apart(attention(q, k, v, joined.matrix, scale=scale, **options), leading)
+        mask = joined.matrix
     a = mask_csr(mask, q, k)
     if a.shape != (q.shape[-2], k.shape[-2]):
         raise InvalidArgument(

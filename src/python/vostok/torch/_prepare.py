@@ -17,6 +17,7 @@ from .._problems import Sddmm
 from ._csr import Csr
 from ._devices import ELEMENTS, _contexts, stream_of
 from ._entries import Entry, Prepared
+from ._joined import JoinedMask
 from ._linear import bucket_of, plan_linear
 from ._lookup import LOOKUP, made_plan
 from ._modules import FrozenSparseLinear, SparseLinear
@@ -166,10 +167,11 @@ def make_plan(part: Work, options: dict[str, Any]) -> PlanRow:
     return row
 
 
-def explain(layer: nn.Module | Csr, detail: str = "choice") -> str:
+def explain(layer: nn.Module | Csr | JoinedMask, detail: str = "choice") -> str:
     """Which choices the plans made so far have, and where from: of a sparse layer, or of all calls with the structure
-    of a Csr, as a mask of attention. detail: "trials" has every candidate."""
+    of a Csr or of joined masks, as a mask of attention. detail: "trials" has every candidate."""
     title = f"{type(layer).__name__}({layer.extra_repr()})" if isinstance(layer, nn.Module) else ""
+    layer = layer.matrix if isinstance(layer, JoinedMask) else layer
     if isinstance(layer, Csr):
         offsets, columns = layer.row_offsets, layer.column_indices
         entries = [LOOKUP.entry("explain", offsets, columns, *layer.shape, stream_of(offsets.get_device()))]
