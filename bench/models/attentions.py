@@ -5,6 +5,7 @@ and sequences where the heads of all sequences lie side by side, as ours reads t
 tokens, as PyTorch's kernels want them.
 """
 
+import dataclasses
 import sys
 from typing import Callable, NamedTuple
 
@@ -27,17 +28,16 @@ class Way(NamedTuple):
 
 
 def tuned(mask, math, dtype, batch, heads, size, options):
-    """Has the kernels of our attention measured, where options ask for it, so that its plans find the winners."""
+    """Has the kernels of our attention measured, where options ask for it, so that its plans find the winners; with
+    --train those of its gradients too."""
     if options.effort == "cached":
         return
     together = batch * heads
+    element = str(dtype).replace("torch.float", "f").replace("torch.bfloat", "bf")
+    packed = vostok.SparseAttention(n=size, value_size=size, batch=together, element=element, math=math)
     leading, stride = together * 3 * size, 3 * size
-    problem = vostok.SparseAttention(
-        n=size,
-        value_size=size,
-        batch=together,
-        element=str(dtype).replace("torch.float", "f").replace("torch.bfloat", "bf"),
-        math=math,
+    problem = dataclasses.replace(
+        packed,
         query_leading=leading,
         query_stride=stride,
         key_leading=leading,
@@ -49,8 +49,12 @@ def tuned(mask, math, dtype, batch, heads, size, options):
     )
     structure = (part.cpu().numpy() for part in (mask.csr.row_offsets, mask.csr.column_indices))
     topology = context().topology(*structure, mask.csr.shape)
+    problems = [(problem, topology)]
+    if options.train:  # gradients read and write packed operands
+        gradients = vostok.SparseAttentionBackward(dataclasses.replace(packed, saved="row_statistics"))
+        problems.append((gradients, topology))
     seconds = 3 * options.effort_seconds
-    for result in vostok.tuning.tune([(problem, topology)], effort=options.effort, seconds=seconds, context=context()):
+    for result in vostok.tuning.tune(problems, effort=options.effort, seconds=seconds, context=context()):
         if result.error:
             raise result.error
         if result.provenance != "tuned_here":

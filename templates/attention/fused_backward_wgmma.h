@@ -211,9 +211,7 @@ __device__ inline void walk_tiles(const FusedBackwardArgs& args, const Attention
                                   const BackwardStages<F>& stages, unsigned strip, BackwardGroup<F>& group) {
   if (work.first_tile == work.end_tile) return;
   const FusedAttentionArgs& walk = args.walk;
-  const auto release = [&](unsigned stage) {
-    if (threadIdx.x % 32 == 0) arrive(stages.empty(stage));
-  };
+  const auto release = [&](unsigned stage) { arrive(stages.empty(stage)); };  // every lane for what it has read
   unsigned bits[1];
   load_tile_bits<F>(bits, walk, work, work.first_tile, strip);
   group.take_numbers();
@@ -257,7 +255,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
 #pragma unroll
     for (unsigned i = 0; i < config.stages; ++i) {
       initialise_barrier(stages.full(i), 128);
-      initialise_barrier(stages.empty(i), 4 * config.groups);
+      initialise_barrier(stages.empty(i), 128 * config.groups);
     }
     initialise_barrier(stages.own_full(), 128);
     publish_barriers();

@@ -220,9 +220,8 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     wait_barrier(stages.full(ring.stage), ring.parity);
     publish_to_async_proxy();
   };
-  const auto release = [](unsigned barrier) {
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive(barrier);
+  const auto release = [](unsigned stage_empty) {
+    if (threadIdx.x % 32 == 0) arrive(stage_empty);
   };
   wait_barrier(stages.queries_full(), place.queries);
   place.queries ^= 1;
@@ -249,7 +248,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     release(stages.empty(before));
     group.take();
   }
-  if constexpr (F::config.persistent) release(stages.queries_empty());
+  if constexpr (F::config.persistent) arrive(stages.queries_empty());  // every lane for what it may have read
   group.begin_values(stages.stage(ring.stage));
   wait_multiplications();
   if constexpr (F::config.persistent) {
@@ -273,7 +272,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
       initialise_barrier(stages.empty(i), 4 * config.groups);
     }
     initialise_barrier(stages.queries_full(), 128);
-    if constexpr (config.persistent) initialise_barrier(stages.queries_empty(), 4 * config.groups);
+    if constexpr (config.persistent) initialise_barrier(stages.queries_empty(), 128 * config.groups);
     publish_barriers();
   }
   __syncthreads();
