@@ -1,7 +1,8 @@
-// Random problems and masks for families that compute attention without scores in memory.
+// Random problems and masks for families that compute attention without scores in memory, and walks over their configs.
 #pragma once
 
 #include "device/config_walk.hpp"
+#include "device/topology_harness.hpp"
 #include "device/uneven_mask.hpp"
 #include "ops/attention/problem.hpp"
 
@@ -48,6 +49,41 @@ inline SparseAttention random_attention_beyond(sparse::Random& random) {
   problem.capped = (which & 2) != 0;
   problem.causal = (which & 4) != 0;
   return random.below(2) == 0 ? interleaved(problem) : problem;
+}
+
+/// A family, and values to try of its configs.
+struct TriedFamily {
+  std::unique_ptr<ops::Family> family;
+  FieldValues values;
+};
+
+/// visit(device) for each that the family runs on; tells of the others.
+template <class Visit>
+void on_devices_of(const ops::Family& family, Visit visit) {
+  for (const StepDevice& on : step_devices()) {
+    if (family.runs_on(on.device().architecture())) visit(on);
+    else MESSAGE(std::string(family.name()) << " skipped: it does not run on " << on.on.name);
+  }
+}
+
+/// check(device, family, its problem, mask, draw) `count` times for each family and device: draw(query) is a config, of
+/// the space or any other.
+template <class Check>
+void check_configs(const std::vector<TriedFamily>& tried, std::uint64_t seed, int count,
+                   SparseAttention (*random_problem)(sparse::Random&), Check check) {
+  MESSAGE("seed " << seed);
+  for (const TriedFamily& one : tried)
+    on_devices_of(*one.family, [&](const StepDevice& on) {
+      sparse::Random random(seed);
+      for (int i = 0; i < count; ++i) {
+        const SparseAttention problem = random_problem(random);
+        const sparse::Csr mask = random_attention_mask(random);
+        check(on, *one.family, problem, mask, [&](const ops::Query& query) {
+          return i % 2 == 0 ? random_config(*one.family, query, one.values, random)
+                            : space_config(*one.family, query, random);
+        });
+      }
+    });
 }
 
 }  // namespace vostok::test

@@ -20,15 +20,9 @@ using namespace vostok;
 
 namespace {
 
-/// A family, and values to try of its configs.
-struct Tried {
-  std::unique_ptr<ops::Family> family;
-  test::FieldValues values;
-};
-
-const std::vector<Tried>& tried() {
-  static const std::vector<Tried> list = [] {
-    std::vector<Tried> made;
+const std::vector<test::TriedFamily>& tried() {
+  static const std::vector<test::TriedFamily> list = [] {
+    std::vector<test::TriedFamily> made;
     made.push_back({ops::make_fused_mma(),
                     {{"warps", {"1", "2", "4", "8"}},
                      {"warp_strips", {"1", "2"}},
@@ -89,7 +83,7 @@ sparse::Csr with_empty_block(std::uint64_t seed) {
 /// The families that run on a context's device, by name.
 std::vector<std::string> families_of(const Context& context) {
   std::vector<std::string> names;
-  for (const Tried& one : tried())
+  for (const test::TriedFamily& one : tried())
     if (one.family->runs_on(test::device_of(context).architecture())) names.emplace_back(one.family->name());
   return names;
 }
@@ -185,30 +179,15 @@ void check_close(const std::vector<float>& found, const std::vector<double>& exp
 
 /// Configs of each family on problems that random_problem(random) draws.
 void check_configs(std::uint64_t seed, SparseAttention (*random_problem)(sparse::Random&)) {
-  MESSAGE("seed " << seed);
-  for (const Tried& one : tried()) {
-    const ops::Family& family = *one.family;
-    for (const test::StepDevice& on : test::step_devices()) {
-      if (!family.runs_on(on.device().architecture())) {
-        MESSAGE(std::string(family.name()) << " skipped: it does not run on " << on.on.name);
-        continue;
-      }
-      sparse::Random random(seed);
-      for (int i = 0; i < (test::thread_sanitized ? 2 : 24); ++i) {
-        const SparseAttention problem = random_problem(random);
-        const sparse::Csr mask = test::random_attention_mask(random);
-        const auto query = ops::make_query(problem, on.topology(mask.view())->statistics(), &on.device());
-        if (family.declines(*query)) {
-          CHECK(family.name() == "fused_wgmma");
-          CHECK(mask.rows <= 32);  // half of a warpgroup's queries
-          continue;
-        }
-        check(on, family, problem, mask,
-              i % 2 == 0 ? test::random_config(family, *query, one.values, random)
-                         : test::space_config(family, *query, random));
-      }
-    }
-  }
+  test::check_configs(tried(), seed, test::thread_sanitized ? 2 : 24, random_problem,
+                      [](const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem,
+                         const sparse::Csr& mask, const auto& draw) {
+                        const auto query =
+                            ops::make_query(problem, on.topology(mask.view())->statistics(), &on.device());
+                        if (!family.declines(*query)) return check(on, family, problem, mask, draw(*query));
+                        CHECK(family.name() == "fused_wgmma");
+                        CHECK(mask.rows <= 32);  // half of a warpgroup's queries
+                      });
 }
 
 }  // namespace
@@ -224,23 +203,16 @@ TEST_CASE("attention in one kernel: configs where heads share keys, scores are c
 TEST_CASE("attention in one kernel: blocks that stay take many works, some of them without keys") {
   constexpr std::uint64_t seed = 4507;
   MESSAGE("seed " << seed);
-  const Tried& one = tried().back();
-  const ops::Family& family = *one.family;
-  for (const test::StepDevice& on : test::step_devices()) {
-    if (!family.runs_on(on.device().architecture())) {
-      MESSAGE(std::string(family.name()) << " skipped: it does not run on " << on.on.name);
-      continue;
-    }
+  const ops::Family& family = *tried().back().family;
+  test::on_devices_of(family, [&](const test::StepDevice& on) {
     const sparse::Csr mask = with_empty_block(seed);
     const SparseAttention problem{.n = 64, .batch = 96, .element = Dtype::bf16, .saved = Saved::row_statistics};
     const auto query = ops::make_query(problem, on.topology(mask.view())->statistics(), &on.device());
+    test::FieldValues values = tried().back().values;
+    values["persistent"] = {"true"};
     sparse::Random random(seed);
-    for (int i = 0; i < 6; ++i) {
-      test::FieldValues values = one.values;
-      values["persistent"] = {"true"};
-      check(on, family, problem, mask, test::random_config(family, *query, values, random));
-    }
-  }
+    for (int i = 0; i < 6; ++i) check(on, family, problem, mask, test::random_config(family, *query, values, random));
+  });
 }
 
 TEST_CASE("attention in one kernel: keys and values touch the queries that name them, whatever they hold") {

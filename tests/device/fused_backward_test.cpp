@@ -19,15 +19,9 @@ using namespace vostok;
 
 namespace {
 
-/// A family, and values to try of its configs.
-struct Tried {
-  std::unique_ptr<ops::Family> family;
-  test::FieldValues values;
-};
-
-const std::vector<Tried>& tried() {
-  static const std::vector<Tried> list = [] {
-    std::vector<Tried> made;
+const std::vector<test::TriedFamily>& tried() {
+  static const std::vector<test::TriedFamily> list = [] {
+    std::vector<test::TriedFamily> made;
     made.push_back({ops::make_fused_backward(),
                     {{"warps", {"2", "4", "8"}},
                      {"step_keys", {"16", "32", "64"}},
@@ -120,28 +114,15 @@ void check_lines(const std::vector<float>& usual, const std::vector<float>& foun
 
 /// Configs of each family on problems that random_problem(random) draws.
 void check_configs(std::uint64_t seed, SparseAttention (*random_problem)(sparse::Random&)) {
-  MESSAGE("seed " << seed);
-  for (const Tried& one : tried()) {
-    const ops::Family& family = *one.family;
-    for (const test::StepDevice& on : test::step_devices()) {
-      if (!family.runs_on(on.device().architecture())) {
-        MESSAGE(std::string(family.name()) << " skipped: it does not run on " << on.on.name);
-        continue;
-      }
-      sparse::Random random(seed);
-      for (int i = 0; i < (test::thread_sanitized ? 1 : 16); ++i) {
-        const SparseAttention problem = random_problem(random);
-        const sparse::Csr mask = test::random_attention_mask(random);
-        const auto topology = on.topology(mask.view());
-        const auto query =
-            ops::make_query(SparseAttentionBackward{.forward = problem}, topology->statistics(), &on.device());
-        REQUIRE_MESSAGE(!family.declines(*query), *family.declines(*query));
-        check(on, family, problem, mask, *query,
-              i % 2 == 0 ? test::random_config(family, *query, one.values, random)
-                         : test::space_config(family, *query, random));
-      }
-    }
-  }
+  test::check_configs(tried(), seed, test::thread_sanitized ? 1 : 16, random_problem,
+                      [](const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem,
+                         const sparse::Csr& mask, const auto& draw) {
+                        const auto topology = on.topology(mask.view());
+                        const auto query = ops::make_query(SparseAttentionBackward{.forward = problem},
+                                                           topology->statistics(), &on.device());
+                        REQUIRE_MESSAGE(!family.declines(*query), *family.declines(*query));
+                        check(on, family, problem, mask, *query, draw(*query));
+                      });
 }
 
 }  // namespace
@@ -185,7 +166,7 @@ TEST_CASE("gradients of attention without scores: NaN in a value touches the lin
     }
     CHECK(!query_lines.empty());
     test::on_every_device([&](const Context& context) {
-      for (const Tried& one : tried()) {
+      for (const test::TriedFamily& one : tried()) {
         if (!one.family->runs_on(test::device_of(context).architecture())) continue;
         const std::string family(one.family->name());
         CAPTURE(family);
