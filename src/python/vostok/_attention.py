@@ -31,11 +31,11 @@ def attention(
     effort: str = "cached",
 ) -> Any:
     """softmax(scale Q K^T, at the mask) V: query [.., m, n], key [.., k, n], value [.., k, size], mask [m, k] ->
-    [.., m, size]. Leading axes are heads, which share the mask. The last of them may be fewer for key and value: each of
-    these heads then serves as many heads of queries that follow one another. scale: default 1 / sqrt(n). softcap: scores
-    become softcap tanh(scores / softcap). causal: the last query sees all keys of its row, and each before it ends one
-    key earlier. A query without keys gets zeros. element: "bf16" where arrays are its bits as uint16. softcap and causal
-    take elements of 16 bits.
+    [.., m, size]. Leading axes are heads, which share the mask. The last of them may be fewer for key and value: each
+    of these heads then serves as many heads of queries that follow one another. scale: default 1 / sqrt(n). softcap:
+    scores become softcap tanh(scores / softcap). causal: the last query sees all keys of its row, and each before it
+    ends one key earlier. A query without keys gets zeros. element: "bf16" where arrays are its bits as uint16. softcap
+    and causal take elements of 16 bits.
     """
     where = "attend"
     topology = mask_of(where, mask)
@@ -85,7 +85,8 @@ def attention_backward(
     gradients = {name: place.output(operand.view.shape, call.element) for name, operand in sizes.items()}
     aligned = alignment(*call.views(), call.gradient.view, *gradients.values())
     cap = _softcap(where, softcap)
-    plan = topology.plan_for(SparseAttentionBackward(call.problem(math, aligned, capped=cap > 0, causal=causal)), effort, place.stream)
+    problem = SparseAttentionBackward(call.problem(math, aligned, capped=cap > 0, causal=causal))
+    plan = topology.plan_for(problem, effort, place.stream)
     workspace, owner = place.workspace(plan.workspace_bytes)
     plan.execute(
         place.stream,

@@ -179,8 +179,8 @@ class SparseAttention(Problem["plans.AttentionPlan"]):
     value_size 0: n. saved: what the backward pass will read: none, probabilities or row_statistics. heads_at_once:
     how many are computed at a time, a divisor of batch; 0: as many as have 128 MiB of probabilities, or one. key_heads:
     heads of keys and of values, a divisor of batch; each serves as many heads of queries that follow one another; 0:
-    batch. capped: scores become softcap tanh(scores / softcap). causal: query i sees no key behind i + k - m. Both in 16
-    bits, by one kernel.
+    batch. capped: scores become softcap tanh(scores / softcap). causal: query i sees no key behind i + k - m. Both in
+    16 bits, by one kernel.
     """
 
     operation: ClassVar[str] = "attention"

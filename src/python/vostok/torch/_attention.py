@@ -22,8 +22,9 @@ SCHEMA = (
     "str math='accurate', float softcap=0., bool is_causal=False) -> (Tensor, Tensor)"
 )
 BACKWARD_SCHEMA = (
-    "(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor output, Tensor saved, Tensor row_offsets, Tensor column_indices, "
-    "float scale, str math='accurate', float softcap=0., bool is_causal=False) -> (Tensor, Tensor, Tensor)"
+    "(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor output, Tensor saved, Tensor row_offsets, "
+    "Tensor column_indices, float scale, str math='accurate', float softcap=0., bool is_causal=False) "
+    "-> (Tensor, Tensor, Tensor)"
 )
 
 

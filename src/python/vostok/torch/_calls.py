@@ -28,7 +28,15 @@ _PACKERS = {
 }
 
 
-def run(operation: str, prepared: Prepared, stream: int, like: torch.Tensor, scale: float, *addresses: int, rest: tuple[Any, ...] = ()) -> None:
+def run(
+    operation: str,
+    prepared: Prepared,
+    stream: int,
+    like: torch.Tensor,
+    scale: float,
+    *addresses: int,
+    rest: tuple[Any, ...] = (),
+) -> None:
     """Executes a plan whose arguments are a scale, operands in the order of the C structure, a workspace, and what the
     structure has behind that."""
     size, pack = _PACKERS[operation]

@@ -145,5 +145,6 @@ def attention(
             f"{k.shape[-2]} keys"
         )
     chosen = 1.0 / max(q.shape[-1], 1) ** 0.5 if scale is None else float(scale)
-    output: torch.Tensor = _attention.ATTENTION(q, k, v, a.row_offsets, a.column_indices, chosen, "none", math, softcap, is_causal)[0]
+    structure = (a.row_offsets, a.column_indices)
+    output: torch.Tensor = _attention.ATTENTION(q, k, v, *structure, chosen, "none", math, softcap, is_causal)[0]
     return output
