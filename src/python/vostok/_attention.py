@@ -11,7 +11,7 @@ from ._dense import Matrices, alignment, packed, row_major, typed
 from ._errors import InvalidArgument
 from ._numbers import Stream, real
 from ._placement import Placement
-from ._problems import SparseAttention, SparseAttentionBackward
+from ._problems import SparseAttention, SparseAttentionBackward, shares_heads
 from ._sampled import floating, mask_of
 from ._topology import Topology
 
@@ -125,8 +125,7 @@ def _softcap(where: str, softcap: float) -> float:
 
 def _shared(batch: tuple[int, ...], of_keys: tuple[int, ...]) -> tuple[int, ...]:
     """The leading axes that keys must have: those of queries, or fewer heads in the last of them."""
-    fits = len(batch) > 0 and of_keys[:-1] == batch[:-1] and len(of_keys) == len(batch)
-    return of_keys if fits and of_keys[-1] > 0 and batch[-1] % of_keys[-1] == 0 else batch
+    return of_keys if shares_heads(batch, of_keys) else batch
 
 
 class _Operands:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Sequence, TypeVar
 
 from . import _c
 from . import _structures as s
@@ -170,6 +170,13 @@ class SoftmaxBackward(Problem["plans.SoftmaxBackwardPlan"]):
     input_gradient_stride: int = 0
     deterministic: bool = True
     scale: str = "one"
+
+
+def shares_heads(queries: Sequence[int], keys: Sequence[int]) -> bool:
+    """Whether keys, of these leading axes, serve queries of those: as many heads, or a divisor, in the last axis."""
+    if len(queries) != len(keys) or not len(keys) or queries[:-1] != keys[:-1]:
+        return False
+    return keys[-1] > 0 and queries[-1] % keys[-1] == 0
 
 
 @dataclass(frozen=True)

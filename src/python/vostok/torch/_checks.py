@@ -10,6 +10,7 @@ import torch
 
 from .. import _c
 from .._errors import InvalidArgument, InvalidType
+from .._problems import shares_heads
 from ._devices import ELEMENTS, INDEX_BYTES
 
 MaybeTensor = torch.Tensor | None
@@ -315,13 +316,6 @@ def check_softmax(
     return tuple(values.shape)
 
 
-def _share_heads(queries: Any, keys: Any) -> bool:
-    """Whether the last leading axis of keys, their heads, divides that of queries, and the others are the same."""
-    if len(queries) != len(keys) or not len(keys) or queries[:-1] != keys[:-1]:
-        return False
-    return bool(keys[-1] > 0 and queries[-1] % keys[-1] == 0)
-
-
 def check_attention(
     op: str,
     q: torch.Tensor,
@@ -348,7 +342,7 @@ def check_attention(
     check_axis(op, "v", v, -2, k.shape[-2], "k.shape[-2]")
     leading = q.shape[:-2]
     _check_leading(op, "v", v, 2, k.shape[:-2], "k")
-    if not _share_heads(leading, k.shape[:-2]):
+    if not shares_heads(leading, k.shape[:-2]):
         _check_leading(op, "k", k, 2, leading, "q")
     require(
         0.0 <= softcap < inf,
