@@ -21,6 +21,10 @@ double rounding(const AttentionOperands& operands, int roundings) {
          (sparse::unit_roundoff(type) + sparse::smallest_value(type) / 2 * static_cast<double>(operands.longest_row()));
 }
 
+double sum_tolerance(const SparseAttention& problem, std::int64_t longest, Dtype output) {
+  return sparse::product_tolerance(longest, problem.element, problem.math, output);
+}
+
 double multiply_adds(const AttentionOperands& operands) {
   const SparseAttention& problem = operands.problem();
   return static_cast<double>(operands.mask().nonzeros()) * static_cast<double>(problem.n + problem.value_size) *
@@ -36,15 +40,15 @@ void add(std::vector<double>& sums, const std::vector<double>& terms) {
 
 double attention_tolerance(const AttentionOperands& operands) {
   const SparseAttention& problem = operands.problem();
-  return exponential_error + sparse::sum_tolerance(problem.n) +
-         sparse::sum_tolerance(operands.longest_row(), problem.element) + rounding(operands, 1);
+  return exponential_error + sum_tolerance(problem, problem.n, Dtype::f32) +
+         sum_tolerance(problem, operands.longest_row(), problem.element) + rounding(operands, 1);
 }
 
 double attention_backward_tolerance(const AttentionOperands& operands) {
   const SparseAttention& problem = operands.problem();
   const std::int64_t longest = std::max(operands.longest_row(), operands.longest_column() * operands.group());
-  return 2 * exponential_error + 2 * sparse::sum_tolerance(std::max(problem.n, problem.value_size)) +
-         sparse::sum_tolerance(operands.longest_row()) + sparse::sum_tolerance(longest, problem.element) +
+  return 2 * exponential_error + 2 * sum_tolerance(problem, std::max(problem.n, problem.value_size), Dtype::f32) +
+         sum_tolerance(problem, operands.longest_row(), Dtype::f32) + sum_tolerance(problem, longest, problem.element) +
          rounding(operands, 3);
 }
 

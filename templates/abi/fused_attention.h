@@ -1,6 +1,7 @@
 // Attention at a mask in one kernel: what host and kernels share, of every instruction that multiplies.
 #pragma once
 
+#include "abi/attention_terms.h"
 #include "abi/enums.h"
 #include "abi/fields.h"
 #include "abi/key_tiles.h"
@@ -19,10 +20,19 @@ struct FusedAttentionTraits {
   bool grouped = false;  ///< heads of queries share those of keys
   bool capped = false;   ///< scores go through tanh
   bool causal = false;
+  int terms = 0;  ///< in 16 bits that each f32 is multiplied as; 0: of elements that have 16 bits
 };
 
 /// Whether own lines are keys, and those of tiles queries (abi/fused_backward.h).
 constexpr bool is_by_key(const FusedAttentionTraits&) { return false; }
+
+constexpr int terms_of(const FusedAttentionTraits& traits) { return traits.terms; }
+/// The type that is multiplied.
+constexpr Dtype multiplied_type(const FusedAttentionTraits& traits) {
+  return traits.terms > 0 ? Dtype::f16 : traits.element;
+}
+/// Parts of a line in shared memory: its terms, or itself.
+constexpr int line_parts(const FusedAttentionTraits& traits) { return traits.terms > 0 ? traits.terms : 1; }
 
 struct FusedAttentionArgs {
   const void* query;
@@ -52,6 +62,8 @@ struct FusedAttentionArgs {
   float cap_exponent;    ///< and softcap in powers of two
   int group;             ///< heads of queries that share keys; batches have less than 2^32 heads
   long long key_offset;  ///< a query's own key, behind which it sees none, less its number
+  AttentionTerms terms;  ///< of operands of f32
+  long long keys;        ///< of a head
 };
 
 template <FieldsOf<FusedAttentionTraits> S, class Visit>
@@ -65,6 +77,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("grouped", traits.grouped);
   visit("capped", traits.capped);
   visit("causal", traits.causal);
+  visit("terms", traits.terms);
 }
 
 /// Sizes that kernels take.
@@ -72,7 +85,8 @@ consteval int most_head_size() { return 256; }
 constexpr int rounded_head_size(long long size) { return static_cast<int>((size + 15) / 16 * 16); }
 
 constexpr void attention_rules(RuleCheck& rule, const FusedAttentionTraits& t) {
-  rule("elements have 16 bits", [&] { return size_of(t.element) == 2; });
+  rule("elements have 16 bits, or are split into one or two terms that have",
+       [&] { return t.element == Dtype::f32 ? within(t.terms, 1, 2) : t.terms == 0; });
   rule("sizes of keys and values are multiples of 16, up to 256", [&] {
     return within(t.key_size, 16, most_head_size()) && within(t.value_size, 16, most_head_size()) &&
            t.key_size % 16 == 0 && t.value_size % 16 == 0;

@@ -39,6 +39,7 @@ struct FusedBackwardTraits {
 };
 
 constexpr bool is_by_key(const FusedBackwardTraits& traits) { return traits.part == BackwardPart::by_key; }
+constexpr int terms_of(const FusedBackwardTraits&) { return 0; }
 
 /// The tunables, of all three kernels.
 struct FusedBackwardConfig {

@@ -38,19 +38,28 @@ constexpr int block_queries(const FusedMmaConfig& config) {
 /// places.
 constexpr int line_bytes(int size) { return 2 * size + 16; }
 
-/// Of one tile's keys and values.
+constexpr int key_line_bytes(const FusedAttentionTraits& traits) {
+  return line_bytes(line_parts(traits) * traits.key_size);
+}
+constexpr int value_line_bytes(const FusedAttentionTraits& traits) {
+  return line_bytes(line_parts(traits) * traits.value_size);
+}
+/// Elements of a part of a value's line.
+constexpr int value_part(const FusedAttentionTraits& traits, const FusedMmaConfig&) { return traits.value_size; }
+
+/// Of one tile's keys and values, and the exponents of terms.
 constexpr int attention_stage_bytes(const FusedAttentionTraits& traits) {
-  return tile_keys() * (line_bytes(traits.key_size) + line_bytes(traits.value_size));
+  return tile_keys() * (key_line_bytes(traits) + value_line_bytes(traits) + (traits.terms > 0 ? 8 : 0));
 }
 
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const FusedAttentionTraits& traits, const FusedMmaConfig& config) {
-  return block_queries(config) * line_bytes(traits.key_size) + config.stages * attention_stage_bytes(traits);
+  return block_queries(config) * key_line_bytes(traits) + config.stages * attention_stage_bytes(traits);
 }
 
 /// f32 and packed registers of a lane that live through a step.
 constexpr int lane_registers(const FusedAttentionTraits& traits, const FusedMmaConfig& config) {
-  const int sums = config.warp_strips * traits.value_size / 2;
+  const int sums = config.warp_strips * (traits.terms == 2 ? 2 : 1) * traits.value_size / 2;
   const int scores = config.warp_strips * config.step_keys / 2;
   const int queries = config.keeps_queries ? config.warp_strips * traits.key_size / 4 : 4 * config.warp_strips;
   return sums + scores + queries;
@@ -66,6 +75,7 @@ constexpr void kernel_rules(RuleCheck& rule, const FusedAttentionTraits& t, cons
   rule("stages is 2 to 4", [&] { return within(c.stages, 2, 4); });
   rule("slices is 1 to 64", [&] { return within(c.slices, 1, 64); });
   rule("min_blocks is 1 to 8", [&] { return within(c.min_blocks, 1, 8); });
+  rule("queries of terms stay in shared memory", [&] { return t.terms == 0 || !c.keeps_queries; });
 }
 
 }  // namespace vostok

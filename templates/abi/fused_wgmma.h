@@ -35,13 +35,23 @@ constexpr int block_queries(const FusedWgmmaConfig& config) { return group_queri
 
 constexpr int step_keys(const FusedWgmmaConfig& config) { return tile_keys() * config.step_tiles; }
 
-constexpr int key_slabs(const FusedAttentionTraits& traits) { return slabs_of(traits.key_size); }
+constexpr int key_slabs(const FusedAttentionTraits& traits) { return slabs_of(line_parts(traits) * traits.key_size); }
 constexpr int value_width(const FusedAttentionTraits& traits) { return multiplied_width(traits.value_size); }
 
+constexpr int value_slabs(const FusedAttentionTraits& traits) { return line_parts(traits) * value_width(traits) / 64; }
+/// Elements of a part of a value's line.
+constexpr int value_part(const FusedAttentionTraits& traits, const FusedWgmmaConfig&) { return value_width(traits); }
+
 /// Of one step's keys and values.
-constexpr int wgmma_stage_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
-  return (key_slabs(traits) + value_width(traits) / 64) * slab_bytes(step_keys(config));
+constexpr int step_slab_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
+  return (key_slabs(traits) + value_slabs(traits)) * slab_bytes(step_keys(config));
 }
+/// Behind them are exponents of terms, in as many bytes as slabs are aligned to.
+constexpr int wgmma_stage_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
+  return step_slab_bytes(traits, config) + (traits.terms > 0 ? 1024 : 0);
+}
+/// Whether sums of a step are added to those before: tensor cores round towards zero at every addition.
+constexpr bool promotes(const FusedAttentionTraits& traits) { return traits.terms == 2; }
 
 constexpr int query_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
   return config.groups * key_slabs(traits) * slab_bytes(group_queries());
@@ -66,7 +76,8 @@ constexpr int gained_registers(const FusedWgmmaConfig& config) {
 /// Registers of a multiplying thread for sums, scores, probabilities and queries.
 constexpr int lane_registers(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
   const int queries = config.keeps_queries ? traits.key_size / 4 : 0;
-  return value_width(traits) / 2 + step_keys(config) / 2 + step_keys(config) / 4 + queries;
+  const int sums = (promotes(traits) ? 2 : 1) * value_width(traits) / 2;
+  return sums + step_keys(config) / 2 + line_parts(traits) * step_keys(config) / 4 + queries;
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const FusedAttentionTraits& t, const FusedWgmmaConfig& c) {
@@ -76,6 +87,7 @@ constexpr void kernel_rules(RuleCheck& rule, const FusedAttentionTraits& t, cons
   rule("step_tiles is 1 or 2", [&] { return within(c.step_tiles, 1, 2); });
   rule("slices is 1 to 64", [&] { return within(c.slices, 1, 64); });
   rule("min_blocks is 1 to 3", [&] { return within(c.min_blocks, 1, 3); });
+  rule("queries of terms stay in shared memory", [&] { return t.terms == 0 || !c.keeps_queries; });
 }
 
 }  // namespace vostok

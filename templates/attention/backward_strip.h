@@ -35,7 +35,7 @@ class BackwardStrip {
     rates_.cap(scores);
     mask_scores<octets>(scores, bits);
     float factors[2];
-    softmax_.add(scores, rates_.exponent, factors);
+    softmax_.add(scores, {rates_.exponent, rates_.exponent}, factors);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float sum = 0.0F;

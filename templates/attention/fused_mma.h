@@ -13,6 +13,7 @@
 #include "attention/attention_work.h"
 #include "attention/mma_products.h"
 #include "attention/online_softmax.h"
+#include "attention/score_scales.h"
 #include "attention/soft_cap.h"
 #include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
@@ -24,13 +25,16 @@ namespace vostok {
 /// Lines of queries, keys and values, padded.
 template <class F>
 struct PaddedPlaces {
-  static constexpr int key_line = line_bytes(F::traits.key_size), value_line = line_bytes(F::traits.value_size);
+  static constexpr int key_line = key_line_bytes(F::traits), value_line = value_line_bytes(F::traits);
+  static constexpr unsigned exponents = tile_keys() * (key_line + value_line);
 
   static __device__ unsigned query(int line, int chunk) { return line * key_line + 16 * chunk; }
   static __device__ unsigned key(int line, int chunk) { return line * key_line + 16 * chunk; }
   static __device__ unsigned value(int line, int chunk) {
     return tile_keys() * key_line + line * value_line + 16 * chunk;
   }
+  static __device__ unsigned key_exponent(int line) { return exponents + 4 * line; }
+  static __device__ unsigned value_exponent(int line) { return key_exponent(tile_keys() + line); }
 };
 
 /// A block's shared memory: queries, then stages of keys and values.
@@ -49,13 +53,18 @@ class FusedMmaWarp {
   static constexpr int value_octets = traits.value_size / 8;
   static constexpr int key_steps = traits.key_size / 16;
   static constexpr int parts = tile_keys() / config.step_keys;
-  static constexpr int key_line = line_bytes(traits.key_size), value_line = line_bytes(traits.value_size);
+  static constexpr int key_line = key_line_bytes(traits), value_line = value_line_bytes(traits);
+  static constexpr int line_terms = line_parts(traits);
+  static constexpr Dtype type = multiplied_type(traits);
 
  public:
-  __device__ FusedMmaWarp(const FusedAttentionArgs& args, SharedAddress queries)
+  __device__ FusedMmaWarp(const FusedAttentionArgs& args, const AttentionWork<F>& work, SharedAddress queries)
       : queries_(queries + own_fragment(threadIdx.x / 32 * strips * strip_queries(), key_line)),
-        rates_(args),
-        sign_(ScoreRates<traits.capped>::flips_scores(args) ? 0x80008000U : 0) {}
+        sign_(traits.terms == 0 && ScoreRates<traits.capped>::flips_scores(args) ? 0x80008000U : 0) {
+#pragma unroll
+    for (int q = 0; q < strips; ++q)
+      scales_[q].begin(args, work.head, work.first_row + (threadIdx.x / 32 * strips + q) * strip_queries());
+  }
 
   /// Once the queries are in shared memory.
   __device__ void take_queries() {
@@ -74,9 +83,13 @@ class FusedMmaWarp {
     }
   }
 
-  __device__ void finish() {
+  /// Of so many keys.
+  __device__ void finish(int keys) {
 #pragma unroll
-    for (OnlineSoftmax& softmax : softmax_) softmax.finish();
+    for (int q = 0; q < strips; ++q) {
+      softmax_[q].finish();
+      scales_[q].finish(sums_[q], softmax_[q], keys);
+    }
   }
 
   __device__ float (&sums(int strip))[value_octets][4] { return sums_[strip]; }
@@ -85,23 +98,51 @@ class FusedMmaWarp {
  private:
   __device__ void add_part(SharedAddress stage, int first_key, const unsigned (&bits)[strips]) {
     float scores[strips][octets][4] = {};
-    multiply_lines<traits.element, traits.key_size>(scores, stage + column_fragment(first_key, key_line), key_line,
-                                                    [&](unsigned(&fragments)[strips][4], int k) {
-                                                      if constexpr (config.keeps_queries) copy(fragments, kept_[k]);
-                                                      else load_strips(fragments, queries_, key_line, k, sign_);
-                                                    });
-    unsigned probabilities[strips][octets / 2][4];
+    visit_products<line_terms>([&](int own_part, int part) {
+      const SharedAddress keys = stage + (column_fragment(first_key, key_line) + 2 * part * traits.key_size);
+      multiply_lines<type, traits.key_size>(scores, keys, key_line, [&](unsigned(&fragments)[strips][4], int k) {
+        if constexpr (config.keeps_queries) copy(fragments, kept_[k]);
+        else load_strips(fragments, queries_, key_line, own_part * key_steps + k, sign_);
+      });
+    });
+    const SharedAddress key_exponents = stage + PaddedPlaces<F>::key_exponent(first_key);
+    const SharedAddress value_exponents = stage + PaddedPlaces<F>::value_exponent(first_key);
+    unsigned probabilities[line_terms][strips][octets / 2][4];
 #pragma unroll
     for (int q = 0; q < strips; ++q) {
-      rates_.cap(scores[q]);
+      scales_[q].template scale<config.step_keys>(scores[q], key_exponents);
       mask_scores<octets>(scores[q], bits[q]);
       float factors[2];
-      softmax_[q].add(scores[q], rates_.exponent, factors);
+      softmax_[q].add(scores[q], {scales_[q].rate(0), scales_[q].rate(1)}, factors);
+      scales_[q].template weigh<config.step_keys>(scores[q], factors, value_exponents);
       scale_sums(sums_[q], factors);
-      pack_weights<traits.element>(probabilities[q], scores[q]);
+      unsigned parts_of_strip[line_terms][octets / 2][4];
+      pack_parts<F>(parts_of_strip, scores[q]);
+#pragma unroll
+      for (int t = 0; t < line_terms; ++t)
+#pragma unroll
+        for (int i = 0; i < 2 * octets; ++i) probabilities[t][q][i / 4][i % 4] = parts_of_strip[t][i / 4][i % 4];
     }
-    multiply_weights<traits.element>(
-        sums_, probabilities, stage + (tile_keys() * key_line + row_fragment(first_key, value_line)), value_line);
+    add_values(stage + (tile_keys() * key_line + row_fragment(first_key, value_line)), probabilities);
+  }
+
+  /// Adds the products of a part's probabilities and values.
+  __device__ void add_values(SharedAddress values, const unsigned (&probabilities)[line_terms][strips][octets / 2][4]) {
+    const auto multiply = [&](float(&sums)[strips][value_octets][4]) {
+      visit_products<line_terms>([&](int own_part, int part) {
+        multiply_weights<type>(sums, probabilities[own_part], values + 2 * part * traits.value_size, value_line);
+      });
+    };
+    if constexpr (line_terms == 1) {
+      multiply(sums_);
+    } else {  // sums of their own: tensor cores round towards zero at every addition
+      float sums[strips][value_octets][4] = {};
+      multiply(sums);
+#pragma unroll
+      for (int q = 0; q < strips; ++q)
+#pragma unroll
+        for (int i = 0; i < 4 * value_octets; ++i) sums_[q][i / 4][i % 4] += sums[q][i / 4][i % 4];
+    }
   }
 
   static __device__ void copy(unsigned (&to)[strips][4], const unsigned (&from)[strips][4]) {
@@ -110,7 +151,7 @@ class FusedMmaWarp {
   }
 
   const SharedAddress queries_;  ///< the lane's line of the warp's first strip
-  const ScoreRates<traits.capped> rates_;
+  ScoreScales<F> scales_[strips];
   const unsigned sign_;  ///< of the scale, for two queries' elements
   unsigned kept_[config.keeps_queries ? key_steps : 1][strips][4];
   float sums_[strips][value_octets][4] = {};
@@ -126,7 +167,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   const auto work = AttentionWork<F>::of_block(args);
   if (work.head >= args.heads) return;
   const SharedAddress queries = shared_address(dynamic_shared<FusedMmaShared<F>>().bytes);
-  const SharedAddress stages = queries + block_queries(config) * line_bytes(traits.key_size);
+  const SharedAddress stages = queries + block_queries(config) * key_line_bytes(traits);
   constexpr int strips = config.warp_strips;
   const unsigned first_strip = threadIdx.x / 32 * strips;
   TileCopies<F, PaddedPlaces<F>, threads(config)> copies(args, tile_head<F>(args, work.head), work.first_tile,
@@ -144,7 +185,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   };
 #pragma unroll
   for (int s = 0; s < config.stages - 1; ++s) copy_into(s);
-  FusedMmaWarp<F> warp(args, queries);
+  FusedMmaWarp<F> warp(args, work, queries);
   RingPlace<config.stages> place;
 #pragma unroll 1
   for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
@@ -160,7 +201,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     place.advance();
   }
   wait_async<0>();
-  warp.finish();
+  warp.finish((work.end_tile - work.first_tile) * tile_keys());
 
 #pragma unroll
   for (int q = 0; q < strips; ++q) {

@@ -10,6 +10,7 @@
 #include "attention/attention_output.h"
 #include "attention/attention_work.h"
 #include "attention/online_softmax.h"
+#include "attention/score_scales.h"
 #include "attention/soft_cap.h"
 #include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
@@ -46,6 +47,9 @@ struct SlabPlaces {
   static __device__ unsigned value(int line, int chunk) {
     return (key_slabs(F::traits) + chunk / 8) * slab + in_slab(line, chunk);
   }
+  static constexpr unsigned exponents = step_slab_bytes(F::traits, F::config);
+  static __device__ unsigned key_exponent(int line) { return exponents + 4 * line; }
+  static __device__ unsigned value_exponent(int line) { return key_exponent(step_keys(F::config) + line); }
 };
 
 /// What a warpgroup computes.
@@ -55,13 +59,19 @@ class AttentionGroup {
   static constexpr bool keeps = F::config.keeps_queries;
   static constexpr int keys_of_step = step_keys(F::config);
   static constexpr int octets = keys_of_step / 8, key_steps = traits.key_size / 16;
-  static constexpr int width = value_width(traits);
+  static constexpr int width = value_width(traits), parts = line_parts(traits);
+  static constexpr Dtype type = multiplied_type(traits);
   using Products = WarpgroupMma<keys_of_step>;
 
  public:
-  /// `queries`: shared address of the block's; the group's number among its warpgroups.
-  __device__ AttentionGroup(const FusedAttentionArgs& args, unsigned queries, unsigned group)
-      : queries_(queries), group_(group), rates_(args), negative_(ScoreRates<traits.capped>::flips_scores(args)) {}
+  /// `queries`: shared address of the block's; the group's number among its warpgroups; the warp's strip.
+  __device__ AttentionGroup(const FusedAttentionArgs& args, const AttentionWork<F>& work, unsigned queries,
+                            unsigned group, unsigned strip)
+      : queries_(queries),
+        group_(group),
+        negative_(traits.terms == 0 && ScoreRates<traits.capped>::flips_scores(args)) {
+    scales_.begin(args, work.head, work.first_row + strip * strip_queries());
+  }
 
   /// Once the queries are in shared memory.
   __device__ void take_queries() {
@@ -83,14 +93,19 @@ class AttentionGroup {
     const unsigned long long queries =
         dense_descriptor(queries_ + group_ * key_slabs(traits) * slab_bytes(group_queries()), 0);
     begin_multiplications();
+    bool adds = false;
+    visit_products<parts>([&](int own_part, int part) {
 #pragma unroll
-    for (int k = 0; k < key_steps; ++k) {
-      const unsigned long long b = moved_descriptor(keys, k / 4 * SlabPlaces<F>::slab + k % 4 * 32);
-      if constexpr (keeps) Products::template multiply<traits.element, DenseLine::k>(flat(scores_), kept_[k], b, k > 0);
-      else
-        Products::template multiply_shared<traits.element, DenseLine::k, DenseLine::k>(
-            flat(scores_), moved_descriptor(queries, k / 4 * slab_bytes(group_queries()) + k % 4 * 32), b, k > 0);
-    }
+      for (int step = 0; step < key_steps; ++step) {
+        const int a = own_part * key_steps + step, k = part * key_steps + step;
+        const unsigned long long b = moved_descriptor(keys, k / 4 * SlabPlaces<F>::slab + k % 4 * 32);
+        if constexpr (keeps) Products::template multiply<type, DenseLine::k>(flat(scores_), kept_[a], b, adds);
+        else
+          Products::template multiply_shared<type, DenseLine::k, DenseLine::k>(
+              flat(scores_), moved_descriptor(queries, a / 4 * slab_bytes(group_queries()) + a % 4 * 32), b, adds);
+        adds = true;
+      }
+    });
     commit_multiplications();
   }
 
@@ -99,41 +114,64 @@ class AttentionGroup {
     constexpr int slab = SlabPlaces<F>::slab;
     const unsigned long long values = dense_descriptor(stage + key_slabs(traits) * slab, slab);
     begin_multiplications();
+    bool adds = !promotes(traits);
+    visit_products<parts>([&](int own_part, int part) {
 #pragma unroll
-    for (int j = 0; j < octets / 2; ++j)
-      WarpgroupMma<width>::template multiply<traits.element, DenseLine::columns>(
-          flat(sums_), probabilities_[j], moved_descriptor(values, j * 2048), true);
+      for (int j = 0; j < octets / 2; ++j) {
+        WarpgroupMma<width>::template multiply<type, DenseLine::columns>(
+            flat(step_sums()), probabilities_[own_part][j],
+            moved_descriptor(values, part * (width / 64) * slab + j * 2048), adds);
+        adds = true;
+      }
+    });
     commit_multiplications();
   }
 
-  /// Makes exponentials of the scores, once they are there. They become probabilities by `take`.
-  __device__ void exponentiate(const unsigned (&bits)[F::config.step_tiles]) {
+  /// Makes exponentials of a stage's scores, once they are there. They become probabilities by `take`.
+  __device__ void exponentiate(const unsigned (&bits)[F::config.step_tiles], unsigned stage) {
     settle_multiplications(scores_);
     if (negative_) {
 #pragma unroll
       for (int i = 0; i < 4 * octets; ++i) scores_[i / 4][i % 4] = -scores_[i / 4][i % 4];
     }
-    rates_.cap(scores_);
+    const SharedAddress exponents = {stage + SlabPlaces<F>::exponents};
+    scales_.template scale<keys_of_step>(scores_, exponents);
     mask_scores<8>(scores_, bits[0]);
     if constexpr (F::config.step_tiles == 2) mask_scores<8, 8>(scores_, bits[1]);
-    softmax_.add(scores_, rates_.exponent, factors_);
+    softmax_.add(scores_, {scales_.rate(0), scales_.rate(1)}, factors_);
+    scales_.template weigh<keys_of_step>(scores_, factors_, exponents + 4 * keys_of_step);
   }
 
   /// Once products of what was there before are done.
   __device__ void take() {
-    settle_multiplications(sums_);
+    take_step();
     scale_sums(sums_, factors_);
-    pack_weights<traits.element>(probabilities_, scores_);
+    pack_parts<F>(probabilities_, scores_);
   }
 
-  __device__ void finish() {
-    settle_multiplications(sums_);
+  /// Of so many keys.
+  __device__ void finish(int keys) {
+    take_step();
     softmax_.finish();
+    scales_.finish(sums_, softmax_, keys);
   }
   __device__ float (&sums())[width / 8][4] { return sums_; }
   __device__ const OnlineSoftmax& softmax() const { return softmax_; }
 
  private:
+  __device__ float (&step_sums())[width / 8][4] {
+    if constexpr (promotes(traits)) return step_sums_;
+    else return sums_;
+  }
+  /// Once a step's product is done.
+  __device__ void take_step() {
+    settle_multiplications(step_sums());
+    if constexpr (promotes(traits)) {
+#pragma unroll
+      for (int i = 0; i < width / 2; ++i) sums_[i / 4][i % 4] += step_sums_[i / 4][i % 4];
+    }
+  }
+
   /// As an instruction's list of registers.
   template <int count>
   static __device__ float (&flat(float (&fragments)[count][4]))[4 * count] {
@@ -142,13 +180,14 @@ class AttentionGroup {
 
   const unsigned queries_;
   const unsigned group_;
-  const ScoreRates<traits.capped> rates_;
+  ScoreScales<F> scales_;
   const bool negative_;
   unsigned kept_[keeps ? key_steps : 1][4];
   float scores_[octets][4];
   float factors_[2];
-  unsigned probabilities_[octets / 2][4];
+  unsigned probabilities_[parts][octets / 2][4];
   float sums_[width / 8][4] = {};
+  float step_sums_[promotes(traits) ? width / 8 : 1][4] = {};
   OnlineSoftmax softmax_;
 };
 
@@ -221,7 +260,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     publish_to_async_proxy();
   };
   const auto release = [](unsigned stage_empty) {
-    if (threadIdx.x % 32 == 0) arrive(stage_empty);
+    if (F::traits.terms > 0 || threadIdx.x % 32 == 0) arrive(stage_empty);  // every lane for the exponents it read
   };
   wait_barrier(stages.queries_full(), place.queries);
   place.queries ^= 1;
@@ -230,7 +269,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   group.begin_scores(stages.stage(ring.stage));
   load_tile_bits<F>(next_bits, args, work, work.first_tile + step, strip);
   wait_multiplications();
-  group.exponentiate(bits);
+  group.exponentiate(bits, stages.stage(ring.stage));
   group.take();
 #pragma unroll 1
   for (int tile = work.first_tile + step; tile < work.end_tile; tile += step) {
@@ -243,7 +282,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     for (int t = 0; t < step; ++t) bits[t] = next_bits[t];
     load_tile_bits<F>(next_bits, args, work, tile + step, strip);
     wait_multiplications<1>();
-    group.exponentiate(bits);
+    group.exponentiate(bits, stages.stage(ring.stage));
     wait_multiplications();
     release(stages.empty(before));
     group.take();
@@ -255,7 +294,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     release(stages.empty(ring.stage));
     ring.advance();
   }
-  group.finish();
+  group.finish((work.end_tile - work.first_tile) * tile_keys());
 }
 
 template <class F>
@@ -269,7 +308,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
 #pragma unroll
     for (unsigned i = 0; i < config.stages; ++i) {
       initialise_barrier(stages.full(i), 128);
-      initialise_barrier(stages.empty(i), 4 * config.groups);
+      initialise_barrier(stages.empty(i), (F::traits.terms > 0 ? 128 : 4) * config.groups);
     }
     initialise_barrier(stages.queries_full(), 128);
     if constexpr (config.persistent) initialise_barrier(stages.queries_empty(), 128 * config.groups);
@@ -288,7 +327,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     visit_works<F>(args, [&](const AttentionWork<F>& work) {
-      AttentionGroup<F> group(args, stages.shared, warp / 4);
+      AttentionGroup<F> group(args, work, stages.shared, warp / 4, warp);
       attend<F>(args, work, stages, place, warp, group);
       const StripOutput<F> output(args, work.head, work.first_row + warp * strip_queries());
       if constexpr (F::config.slices > 1)

@@ -28,9 +28,10 @@ class OnlineSoftmax {
   /// Makes exponentials of scores, and returns by what each row's sums so far are to be multiplied in `factors`. Keys
   /// that a query does not name have a score of -infinity.
   template <int octets>
-  __device__ void add(float (&scores)[octets][4], float rate, float (&factors)[2]) {
+  __device__ void add(float (&scores)[octets][4], const float (&rates)[2], float (&factors)[2]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
+      const float rate = rates[half];
       float largest = -attention_infinity();
 #pragma unroll
       for (int o = 0; o < octets; ++o) largest = fmaxf(largest, fmaxf(scores[o][2 * half], scores[o][2 * half + 1]));

@@ -32,6 +32,7 @@ struct ScoreRates {
   float inner;     ///< of what tanh takes
   float exponent;  ///< of capped scores, or else of scores, in powers of two
 
+  ScoreRates() = default;
   __device__ explicit ScoreRates(const FusedAttentionArgs& args)
       : inner(args.cap_inner), exponent(capped ? args.cap_exponent : exponent_rate(args.scale)) {}
 

@@ -8,11 +8,11 @@
 
 namespace vostok {
 
-/// A matrix of lines [size] in 16 bits; `whole`: it has as many elements as `size` says.
+/// A matrix of lines [size]; `whole`: it has as many elements as `size` says.
 template <Dtype element, int size, bool whole>
 class StripStore {
   static constexpr int octets = size / 8;
-  static constexpr int run = octets % 4 == 0 ? 4 : 2;
+  static constexpr int run = element != Dtype::f32 && octets % 4 == 0 ? 4 : 2;  // 16 bytes, or 8
   using Pieces = FragmentPieces<element, Layout::row_major, run>;
   using Piece = typename Pieces::Piece;
   using Stored = typename Element<element>::Storage;
@@ -62,8 +62,13 @@ class StripStore {
     } else {
 #pragma unroll
       for (int i = 0; i < piece_elements; ++i)
-        if (column + i < own_size_) line[column + i] = static_cast<Stored>(piece.at[i / 2] >> 16 * (i % 2));
+        if (column + i < own_size_) line[column + i] = stored_of_piece(piece, i);
     }
+  }
+
+  static __device__ Stored stored_of_piece(const Piece& piece, int i) {
+    if constexpr (element == Dtype::f32) return __builtin_bit_cast(float, piece.at[i]);
+    else return static_cast<Stored>(piece.at[i / 2] >> 16 * (i % 2));
   }
 
   Stored* const matrix_;

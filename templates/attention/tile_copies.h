@@ -2,7 +2,8 @@
 // eight threads a line. Threads look up the lines of the next tile while copies of this one are on their way.
 //
 // Where a chunk of eight elements lies in shared memory the instruction tells that multiplies: `Places` has
-// query(chunk's line, chunk), key(...) and value(...), bytes from the beginning of the queries or of a stage.
+// query(chunk's line, chunk), key(...) and value(...), bytes from the beginning of the queries or of a stage; and of
+// terms key_exponent(line) and value_exponent(line).
 #pragma once
 
 #include "abi/fused_attention.h"
@@ -11,6 +12,17 @@
 #include "parts/loads.h"
 
 namespace vostok {
+
+/// Elements of a line as it is copied.
+template <class F>
+consteval int key_elements() {
+  return terms_of(F::traits) > 0 ? terms_of(F::traits) * F::traits.key_size : F::traits.key_size;
+}
+template <class F>
+consteval int value_elements() {
+  if constexpr (terms_of(F::traits) > 0) return terms_of(F::traits) * value_part(F::traits, F::config);
+  else return F::traits.value_size;
+}
 
 /// One line [size] of an operand. Behind the operand's own size, and where the line is not `there`, are zeros.
 /// place(chunk) is where a chunk goes.
@@ -23,7 +35,7 @@ __device__ inline void copy_line(const void* operand, long long first, int own_s
   for (int c = 0; c < chunks; c += 8) {
     const int chunk = c + own;
     if (chunks % 8 != 0 && chunk >= chunks) continue;
-    if constexpr (F::traits.whole) {
+    if constexpr (F::traits.whole || terms_of(F::traits) > 0) {
       copy_async_if(there, place(chunk), from + 8 * chunk);
     } else {
       const int bytes = there ? min(max(2 * (own_size - 8 * chunk), 0), 16) : 0;
@@ -52,13 +64,40 @@ __device__ inline void copy_own_lines(const LinesOfHeads& lines, int own_size, l
   }
 }
 
+/// Terms of lines of so many elements, `rows` of each head.
+__device__ inline LinesOfHeads lines_of_terms(const TermLines& lines, int elements, long long rows) {
+  return {lines.terms, elements, rows * elements};
+}
+template <class F>
+__device__ inline LinesOfHeads key_lines(const FusedAttentionArgs& args) {
+  if constexpr (terms_of(F::traits) > 0) return lines_of_terms(args.terms.key, key_elements<F>(), args.keys);
+  else return {args.key, args.key_leading, args.key_stride};
+}
+template <class F>
+__device__ inline LinesOfHeads value_lines(const FusedAttentionArgs& args) {
+  if constexpr (terms_of(F::traits) > 0) return lines_of_terms(args.terms.value, value_elements<F>(), args.keys);
+  else return {args.value, args.value_leading, args.value_stride};
+}
+
 /// The queries of a block.
 template <class F, class Places, int threads>
 __device__ inline void copy_queries(const FusedAttentionArgs& args, long long head, long long first_row,
                                     SharedAddress to, unsigned thread) {
-  copy_own_lines<F, F::traits.key_size, threads>({args.query, args.query_leading, args.query_stride}, args.key_size,
-                                                 head, first_row, args.rows, thread,
-                                                 [&](int line, int chunk) { return to + Places::query(line, chunk); });
+  LinesOfHeads lines = {args.query, args.query_leading, args.query_stride};
+  if constexpr (terms_of(F::traits) > 0) lines = lines_of_terms(args.terms.query, key_elements<F>(), args.rows);
+  copy_own_lines<F, key_elements<F>(), threads>(lines, args.key_size, head, first_row, args.rows, thread,
+                                                [&](int line, int chunk) { return to + Places::query(line, chunk); });
+}
+
+/// The exponents of a key's and its value's terms, by the first two of the threads that copy the line.
+template <class F, class Places>
+__device__ inline void copy_exponents(const FusedAttentionArgs& args, long long head, long long key, bool there,
+                                      SharedAddress stage, int line) {
+  const unsigned own = threadIdx.x % 8;
+  if (own >= 2) return;
+  const int* const exponents = own == 0 ? args.terms.key.exponents : args.terms.value.exponents;
+  const SharedAddress to = stage + (own == 0 ? Places::key_exponent(line) : Places::value_exponent(line));
+  copy_async<4>(to, exponents + head * args.keys + key, there ? 4 : 0);
 }
 
 /// Tiles of keys and values, `tiles` at a time, by `threads` threads. Tiles behind the last one are of zeros. Where a
@@ -75,8 +114,8 @@ class TileCopies {
   __device__ TileCopies(const FusedAttentionArgs& args, long long head, int first_tile, int end_tile, unsigned thread)
       : args_(args),
         head_(head),
-        key_(head * args.key_stride),
-        value_(head * args.value_stride),
+        key_(head * key_lines<F>(args).stride),
+        value_(head * value_lines<F>(args).stride),
         first_(first_tile),
         tile_(first_tile),
         end_(end_tile),
@@ -93,15 +132,17 @@ class TileCopies {
   /// lines.
   template <class Visit>
   __device__ void copy(SharedAddress stage, Visit visit) {
+    const LinesOfHeads keys = key_lines<F>(args_), values = value_lines<F>(args_);
 #pragma unroll
     for (int i = 0; i < lines; ++i) {
       const int line = i * at_a_time + line_;
       const bool there = keys_[i] >= 0;
       const long long key = there ? keys_[i] : 0;
-      copy_line<F, traits.key_size>(args_.key, key_ + key * args_.key_leading, args_.key_size, there,
-                                    [&](int chunk) { return stage + Places::key(line, chunk); });
-      copy_line<F, traits.value_size>(args_.value, value_ + key * args_.value_leading, args_.value_size, there,
-                                      [&](int chunk) { return stage + Places::value(line, chunk); });
+      copy_line<F, key_elements<F>()>(keys.operand, key_ + key * keys.leading, args_.key_size, there,
+                                      [&](int chunk) { return stage + Places::key(line, chunk); });
+      copy_line<F, value_elements<F>()>(values.operand, value_ + key * values.leading, args_.value_size, there,
+                                        [&](int chunk) { return stage + Places::value(line, chunk); });
+      if constexpr (terms_of(traits) > 0) copy_exponents<F, Places>(args_, head_, key, there, stage, line);
       visit(line, key, there);
     }
     tile_ += tiles;

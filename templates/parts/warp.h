@@ -19,6 +19,15 @@ __device__ inline unsigned warp_maximum(unsigned value) {
   return value;
 }
 
+/// The largest value of all lanes, which is not negative.
+__device__ inline int warp_largest(int value) {
+#if !defined(VOSTOK_EMULATOR) && __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(0xffffffffU, value);
+#else
+  return static_cast<int>(warp_maximum<1>(static_cast<unsigned>(value)));
+#endif
+}
+
 /// The sum over such lanes, the same in all of them.
 template <int first_distance, int last_distance = 16, class T>
 __device__ inline T warp_sum(T value) {

@@ -42,12 +42,13 @@ Attended attended(Dtype element, std::uint64_t seed) {
   return of;
 }
 
-/// The output, and the gradients by query, key and value of a gradient that is the query.
-std::vector<std::vector<float>> run(const Context& context, const Attended& of) {
+/// The output, by a family or by whichever is expected to be fastest, and the gradients by query, key and value of a
+/// gradient that is the query.
+std::vector<std::vector<float>> run(const Context& context, const Attended& of, const char* family = "") {
   device::Device& device = device_of(context);
   const Topology topology = context.topology(of.mask.view());
   const SparseAttention problem{.n = size, .element = of.element};
-  const AttentionPlan forward = context.plan(problem, topology);
+  const AttentionPlan forward = context.plan(problem, topology, {.family = family});
   const AttentionBackwardPlan backward = context.plan(SparseAttentionBackward{.forward = problem}, topology);
   const device::Buffer query = stored(device, of.element, of.query), key = stored(device, of.element, of.key),
                        value = stored(device, of.element, of.value);
@@ -147,13 +148,17 @@ TEST_CASE("attention of queries and keys that make up for each other over 12 dec
   const std::vector<double> exact = exact_output(of);
   const EveryDevice devices;
   devices.each([&](const Context& context) {
-    const std::vector<float> output = run(context, of).front();
-    double error = 0, whole = 0;
-    for (std::size_t i = 0; i < exact.size(); ++i) {
-      error += (output[i] - exact[i]) * (output[i] - exact[i]);
-      whole += exact[i] * exact[i];
+    for (const char* const family : {"composed", "fused_mma", "fused_wgmma"}) {
+      if (family == std::string("fused_wgmma") && device_of(context).architecture() != "sm_90") continue;
+      CAPTURE(family);
+      const std::vector<float> output = run(context, of, family).front();
+      double error = 0, whole = 0;
+      for (std::size_t i = 0; i < exact.size(); ++i) {
+        error += (output[i] - exact[i]) * (output[i] - exact[i]);
+        whole += exact[i] * exact[i];
+      }
+      // A score errs by 2^-16 of its magnitudes, here about 5, at most; its probability by that share.
+      CHECK(std::sqrt(error / whole) <= 1e-4);
     }
-    // A score errs by 2^-16 of its magnitudes, here about 5, at most; its probability by that share.
-    CHECK(std::sqrt(error / whole) <= 1e-4);
   });
 }

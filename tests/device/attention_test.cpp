@@ -199,9 +199,26 @@ TEST_CASE("attention of 16-bit elements runs as one kernel, by itself or by name
     const tune::Check output = verify(context, plan.rebind(context.topology(other.view())), other);
     CHECK_MESSAGE(output.wrong.empty(), output.wrong);
     std::string message;
-    CHECK(code_of([&] { context.plan(SparseAttention{.n = 32}, topology, {.family = "fused_mma"}); }, &message) ==
+    const SparseAttention strict{.n = 32, .math = Math::strict};
+    CHECK(code_of([&] { context.plan(strict, topology, {.family = "fused_mma"}); }, &message) ==
+          ErrorCode::unsupported);
+    CHECK(message.find("math = strict") != std::string::npos);
+    const SparseAttentionBackward gradients{.forward = {.n = 32}};
+    CHECK(code_of([&] { context.plan(gradients, topology, {.family = "fused_backward"}); }, &message) ==
           ErrorCode::unsupported);
     CHECK(message.find("elements have 16 bits") != std::string::npos);
+  });
+}
+
+TEST_CASE("attention of f32 runs as one kernel, and gradients read what it saves") {
+  on_every_device([](const Context& context) {
+    const sparse::Csr mask = with_gaps(70, 90, 6);
+    for (const Math math : {Math::accurate, Math::tf32}) {
+      CAPTURE(name(math));
+      const SparseAttention problem = interleaved({.n = 32, .batch = 2, .math = math, .saved = Saved::row_statistics});
+      check_both(context, problem, mask, {.family = "fused_mma"});
+      check_both(context, problem, mask, {});
+    }
   });
 }
 

@@ -36,6 +36,18 @@ inline SparseAttention random_attention(sparse::Random& random) {
   return random.below(2) == 0 ? interleaved(problem) : problem;
 }
 
+/// Of f32, which kernels multiply as 16-bit terms. Some heads share keys.
+inline SparseAttention random_attention_of_f32(sparse::Random& random) {
+  SparseAttention problem{.n = pick<std::int64_t>(random, {4, 16, 24, 60, 64, 80, 128}),
+                          .value_size = pick<std::int64_t>(random, {0, 8, 16, 36, 72, 96}),
+                          .batch = pick<std::int64_t>(random, {1, 2, 4}),
+                          .element = Dtype::f32,
+                          .math = pick(random, {Math::accurate, Math::tf32}),
+                          .saved = pick(random, {Saved::none, Saved::row_statistics})};
+  if (problem.batch == 4) problem.key_heads = 2;
+  return random.below(2) == 0 ? interleaved(problem) : problem;
+}
+
 /// The same of heads that share keys, of capped scores and of causal queries: at least one of these.
 inline SparseAttention random_attention_beyond(sparse::Random& random) {
   SparseAttention problem = random_attention(random);

@@ -90,7 +90,7 @@ std::vector<std::string> families_of(const Context& context) {
 
 constexpr std::int64_t queries = 100, keys = 150, size = 32;
 
-/// In f16.
+/// In f16, or where the problem says so in f32.
 struct Attended {
   sparse::Csr mask = sparse::uniform(queries, keys, 0.7, 11);
   SparseAttention problem;
@@ -98,18 +98,17 @@ struct Attended {
   float scale = 0.25F;
   float softcap = 0;
 
-  explicit Attended(std::uint64_t seed, const SparseAttention& of = {})
+  explicit Attended(std::uint64_t seed, const SparseAttention& of = {.element = Dtype::f16})
       : problem(of),
         query(drawn(of.batch * queries, seed)),
         key(drawn(ops::key_heads_of(of) * keys, seed + 1)),
         value(drawn(ops::key_heads_of(of) * keys, seed + 2)) {
     problem.n = size;
-    problem.element = Dtype::f16;
     if (problem.capped) softcap = 1.5F;
   }
 
-  static std::vector<float> drawn(std::int64_t rows, std::uint64_t seed) {
-    return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), rows * size, seed));
+  std::vector<float> drawn(std::int64_t rows, std::uint64_t seed) const {
+    return test::held(problem.element, test::drawn(test::ordinary_distributions().front(), rows * size, seed));
   }
 };
 
@@ -117,10 +116,10 @@ std::vector<float> run(const Context& context, const Attended& of, const std::st
   device::Device& device = test::device_of(context);
   const AttentionPlan plan = context.plan(of.problem, context.topology(of.mask.view()), PlanOptions{.family = family});
   CHECK(plan.family() == family);
-  const device::Buffer query = test::stored(device, Dtype::f16, of.query),
-                       key = test::stored(device, Dtype::f16, of.key),
-                       value = test::stored(device, Dtype::f16, of.value),
-                       output = test::stored(device, Dtype::f16, std::vector<float>(of.query.size(), -7));
+  const Dtype element = of.problem.element;
+  const device::Buffer query = test::stored(device, element, of.query), key = test::stored(device, element, of.key),
+                       value = test::stored(device, element, of.value),
+                       output = test::stored(device, element, std::vector<float>(of.query.size(), -7));
   const Workspace workspace = plan.make_workspace();
   plan.execute(device.own_stream(), {.query = query.data(),
                                      .key = key.data(),
@@ -132,7 +131,7 @@ std::vector<float> run(const Context& context, const Attended& of, const std::st
   device.synchronize(device.own_stream());
   std::vector<std::byte> bytes(static_cast<std::size_t>(output.bytes()));
   device.copy_to_host(bytes.data(), output.data(), output.bytes());
-  return sparse::from_storage(Dtype::f16, bytes);
+  return sparse::from_storage(element, bytes);
 }
 
 /// In float64, by IEEE's rules, of what each query names and sees.
@@ -161,8 +160,8 @@ std::vector<double> exact(const Attended& of) {
   return output;
 }
 
-/// As close as f16 allows, and NaN where that is exact.
-void check_close(const std::vector<float>& found, const std::vector<double>& expected) {
+/// As close as the type allows, and NaN where that is exact.
+void check_close(const SparseAttention& problem, const std::vector<float>& found, const std::vector<double>& expected) {
   double error = 0, whole = 0;
   int wrong = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -174,7 +173,18 @@ void check_close(const std::vector<float>& found, const std::vector<double>& exp
     whole += expected[i] * expected[i];
   }
   CHECK(wrong == 0);
-  CHECK(std::sqrt(error / whole) <= 1.5e-3);  // NaN, where one should not be, is not below
+  const double tolerance = problem.element == Dtype::f16 ? 1.5e-3 : problem.math == Math::tf32 ? 2e-3 : 4e-6;
+  CHECK(std::sqrt(error) <= tolerance * std::sqrt(whole));  // NaN, where one should not be, is not below
+}
+
+void check_every_family(const Attended& of) {
+  const std::vector<double> expected = exact(of);
+  test::on_every_device([&](const Context& context) {
+    for (const std::string& family : families_of(context)) {
+      CAPTURE(family);
+      check_close(of.problem, run(context, of, family), expected);
+    }
+  });
 }
 
 /// Configs of each family on problems that random_problem(random) draws.
@@ -200,6 +210,10 @@ TEST_CASE("attention in one kernel: configs where heads share keys, scores are c
   check_configs(4504, test::random_attention_beyond);
 }
 
+TEST_CASE("attention in one kernel: configs where f32 is split into 16-bit terms") {
+  check_configs(4508, test::random_attention_of_f32);
+}
+
 TEST_CASE("attention in one kernel: blocks that stay take many works, some of them without keys") {
   constexpr std::uint64_t seed = 4507;
   MESSAGE("seed " << seed);
@@ -219,9 +233,17 @@ TEST_CASE("attention in one kernel: keys and values touch the queries that name 
   if (test::left_to_other_builds()) return;
   constexpr std::uint64_t seed = 4502;
   MESSAGE("seed " << seed);
-  const SparseAttention problems[] = {
-      {}, {.batch = 4, .key_heads = 2}, {.capped = true}, {.causal = true}, {.capped = true, .causal = true}};
+  constexpr Dtype f16 = Dtype::f16, f32 = Dtype::f32;
+  const SparseAttention problems[] = {{.element = f16},
+                                      {.batch = 4, .key_heads = 2, .element = f16},
+                                      {.element = f16, .capped = true},
+                                      {.element = f16, .causal = true},
+                                      {.element = f16, .capped = true, .causal = true},
+                                      {.element = f32},
+                                      {.batch = 4, .key_heads = 2, .element = f32},
+                                      {.element = f32, .math = Math::tf32}};
   for (const SparseAttention& problem : problems) {
+    CAPTURE(name(problem.element));
     CAPTURE(problem.batch);
     CAPTURE(problem.capped);
     CAPTURE(problem.causal);
@@ -236,12 +258,7 @@ TEST_CASE("attention in one kernel: keys and values touch the queries that name 
     const std::vector<double> expected = exact(of);
     CHECK(std::count_if(expected.begin(), expected.end(), [](double x) { return std::isfinite(x); }) >
           queries * size / 8);
-    test::on_every_device([&](const Context& context) {
-      for (const std::string& family : families_of(context)) {
-        CAPTURE(family);
-        check_close(run(context, of, family), expected);
-      }
-    });
+    check_every_family(of);
   }
 }
 
@@ -249,18 +266,38 @@ TEST_CASE("attention in one kernel: scores of any size, and scales of either sig
   if (test::left_to_other_builds()) return;
   constexpr std::uint64_t seed = 4503;
   MESSAGE("seed " << seed);
-  for (const float scale : {1.0F, -0.5F, 100.0F, 1e-6F}) {
-    CAPTURE(scale);
-    Attended of(seed);
-    of.scale = scale;
-    for (std::int64_t i = 0; i < size; ++i) of.query[7 * size + i] *= 64;
-    const std::vector<double> expected = exact(of);
-    test::on_every_device([&](const Context& context) {
-      for (const std::string& family : families_of(context)) {
-        CAPTURE(family);
-        check_close(run(context, of, family), expected);
-      }
-    });
+  for (const Dtype element : {Dtype::f16, Dtype::f32})
+    for (const float scale : {1.0F, -0.5F, 100.0F, 1e-6F}) {
+      CAPTURE(name(element));
+      CAPTURE(scale);
+      Attended of(seed, {.element = element});
+      of.scale = scale;
+      for (std::int64_t i = 0; i < size; ++i) of.query[7 * size + i] *= 64;
+      check_every_family(of);
+    }
+}
+
+TEST_CASE("attention in one kernel: lines of f32 that differ by many decades, and values that are zeros") {
+  if (test::left_to_other_builds()) return;
+  constexpr std::uint64_t seed = 4509;
+  MESSAGE("seed " << seed);
+  const auto factor_of = [](const std::string& kind, std::int64_t key) {
+    if (kind == "each line its own") return std::pow(10.0F, static_cast<float>(key % 25 - 12));
+    if (kind == "all small") return 1e-30F;
+    if (kind == "all large") return 1e30F;
+    if (kind == "zeros among others") return key % 3 == 0 ? 0.0F : 1.0F;
+    return 0.0F;
+  };
+  for (const char* const kind : {"each line its own", "all small", "all large", "zeros among others", "zeros alone"}) {
+    CAPTURE(kind);
+    Attended of(seed, {.element = Dtype::f32});
+    for (std::int64_t i = 0; i < keys * size; ++i) {
+      of.value[i] *= factor_of(kind, i / size);
+      if (kind != std::string("each line its own")) of.key[i] *= factor_of(kind, i / size);
+    }
+    if (kind == std::string("all small")) of.scale = 1e30F;
+    if (kind == std::string("all large")) of.scale = 1e-30F;
+    check_every_family(of);
   }
 }
 
@@ -272,16 +309,10 @@ TEST_CASE("attention in one kernel: capped scores of any size, and scales of eit
     for (const float scale : {0.25F, -1.0F, 100.0F}) {
       CAPTURE(softcap);
       CAPTURE(scale);
-      Attended of(seed, {.capped = true});
+      Attended of(seed, {.element = Dtype::f16, .capped = true});
       of.scale = scale;
       of.softcap = softcap;
       for (std::int64_t i = 0; i < size; ++i) of.query[7 * size + i] *= 64;
-      const std::vector<double> expected = exact(of);
-      test::on_every_device([&](const Context& context) {
-        for (const std::string& family : families_of(context)) {
-          CAPTURE(family);
-          check_close(run(context, of, family), expected);
-        }
-      });
+      check_every_family(of);
     }
 }

@@ -64,6 +64,10 @@ template <class Own, class OwnConfig>
 struct BackwardFamily : fused_attention::ListedFamily<Own, AttentionBackwardQuery, OwnConfig> {
   using Query = AttentionBackwardQuery;
 
+  static std::optional<std::string> declines_element(Dtype element) {
+    if (size_of(element) != 2) return "elements have 16 bits";
+    return std::nullopt;
+  }
   static TopologyNeeds needs(const Query& query, const OwnConfig& config) {
     return {.index = traits(query, BackwardPart::rows).index,
             .key_tile_queries = block_queries(config),

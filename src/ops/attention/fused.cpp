@@ -7,6 +7,7 @@
 
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
+#include "ops/dense_transpose.hpp"
 #include "ops/machine.hpp"
 
 namespace vostok::ops::fused_attention {
@@ -19,7 +20,7 @@ static_assert(codegen::lists_every_field<JoinSlicesConfig>(), "fields(JoinSlices
 
 /// Whether lines of 16 bytes may be loaded and stored everywhere.
 bool is_aligned(const SparseAttention& attention) {
-  constexpr std::int64_t elements = 8;
+  const std::int64_t elements = 16 / size_of(attention.element);
   const std::int64_t together = attention.query_leading | attention.key_leading | attention.value_leading |
                                 attention.output_leading | attention.query_stride | attention.key_stride |
                                 attention.value_stride | attention.output_stride;
@@ -32,9 +33,15 @@ std::int64_t lines(const AttentionQuery& query, const Cut& cut) {
 }
 
 std::int64_t sums_bytes(const AttentionQuery& query, const Cut& cut) {
+  if (cut.slices == 1) return 0;
   return checked_multiply(lines(query, cut),
                           rounded_head_size(query.attention().value_size) * std::int64_t{sizeof(float)},
                           "partial sums of attention");
+}
+
+std::int64_t partial_bytes(const AttentionQuery& query, const Cut& cut) {
+  if (cut.slices == 1) return 0;
+  return sums_bytes(query, cut) + checked_multiply(lines(query, cut), 2 * sizeof(float), "partial rows of attention");
 }
 
 }  // namespace
@@ -55,11 +62,11 @@ FusedAttentionTraits traits(const AttentionQuery& query) {
           .index = attention.index,
           .grouped = group_of(attention) > 1,
           .capped = attention.capped,
-          .causal = attention.causal};
+          .causal = attention.causal,
+          .terms = terms_of(attention)};
 }
 
 std::optional<std::string> declines(const SparseAttention& attention, const TopologyStatistics& mask) {
-  if (size_of(attention.element) != 2) return "elements have 16 bits";
   if (attention.math == Math::strict) return "tensor cores do not add in the order of math = strict";
   if (attention.saved == Saved::probabilities) return "no probabilities are stored";
   if (attention.n < 1 || attention.n > most_head_size() || attention.value_size < 1 ||
@@ -94,16 +101,20 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
   const double uneven = cut.stay > 0 ? 1 + 0.15 * std::min(1.0, query.statistics.row_variation) : 1;
   const double of_work = std::ceil(tiles / cut.slices) * of_tile + pace.start_cycles;
   const double work = uneven * waves * of_work / machine.cycles_per_us;
-  const double tile_bytes = 2.0 * tile_keys() * (t.key_size + t.value_size);
+  const double tile_bytes = 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size);
   const double l2 = blocks * tiles * tile_bytes / (l2_bytes_per_us * machine.speed());
   const double partial =
-      cut.slices > 1 ? join_us + 2 * static_cast<double>(workspace_bytes(query, cut)) / machine.memory_bytes_per_us : 0;
-  return launch_us + std::max(work, l2) + partial;
+      cut.slices > 1 ? join_us + 2 * static_cast<double>(partial_bytes(query, cut)) / machine.memory_bytes_per_us : 0;
+  // Terms are written, and f32 is read; both are short of memory's bandwidth.
+  const auto split_bytes = static_cast<double>(terms_places(query, cut.value_part).bytes);
+  const double split = t.terms > 0 ? launch_us + 3 * split_bytes / machine.memory_bytes_per_us : 0;
+  return launch_us + std::max(work, l2) + partial + split;
 }
 
+int products_of_terms(const FusedAttentionTraits& traits) { return traits.terms == 2 ? 3 : 1; }
+
 std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut) {
-  if (cut.slices == 1) return 0;
-  return sums_bytes(query, cut) + checked_multiply(lines(query, cut), 2 * sizeof(float), "partial rows of attention");
+  return terms_places(query, cut.value_part).bytes + partial_bytes(query, cut);
 }
 
 void set_cap(FusedAttentionArgs& args, float softcap) {
@@ -122,8 +133,9 @@ device::Dim3 Binding::operator()(const AttentionArguments& call, FusedAttentionA
   args.statistics = static_cast<float*>(call.saved);
   args.scale = attention_scale(fixed.key_size, call.scale);
   set_cap(args, call.softcap);
-  args.partial_sums = static_cast<float*>(call.workspace);
-  args.partial_rows = reinterpret_cast<float*>(static_cast<char*>(call.workspace) + sums_bytes);
+  args.terms = terms.at(call.workspace);
+  args.partial_sums = static_cast<float*>(workspace_at(call.workspace, terms.bytes));
+  args.partial_rows = static_cast<float*>(workspace_at(call.workspace, terms.bytes + sums_bytes));
   if (joins) return grid_of(blocks, 1);
   return stay > 0 ? grid_of(std::min<std::int64_t>(stay, blocks * fixed.heads), 1) : grid_of(blocks, fixed.heads);
 }
@@ -131,9 +143,10 @@ device::Dim3 Binding::operator()(const AttentionArguments& call, FusedAttentionA
 Binding binding(const AttentionQuery& query, const Cut& cut, const TopologyPointers& topology) {
   const SparseAttention& attention = query.attention();
   Binding bound{.fixed = {},
+                .terms = terms_places(query, cut.value_part),
                 .blocks = query_blocks(query.statistics.rows, cut.block_queries) * cut.slices,
                 .stay = cut.stay * static_cast<std::int64_t>(machine_of(query).multiprocessors),
-                .sums_bytes = cut.slices > 1 ? sums_bytes(query, cut) : 0};
+                .sums_bytes = sums_bytes(query, cut)};
   FusedAttentionArgs& args = bound.fixed;
   args.tiles = topology.key_tiles;
   args.row_offsets = static_cast<const int*>(topology.row_offsets);
@@ -149,6 +162,7 @@ Binding binding(const AttentionQuery& query, const Cut& cut, const TopologyPoint
   args.heads = attention.batch;
   args.group = static_cast<int>(group_of(attention));
   args.rows = query.statistics.rows;
+  args.keys = query.statistics.cols;
   args.key_offset = query.statistics.cols - query.statistics.rows;
   args.key_size = static_cast<int>(attention.n);
   args.value_size = static_cast<int>(attention.value_size);

@@ -9,6 +9,7 @@
 #include <abi/fused_attention.h>
 
 #include "ops/attention/problem.hpp"
+#include "ops/attention/terms.hpp"
 #include "ops/grid.hpp"
 #include "ops/launch.hpp"
 #include "ops/rules.hpp"
@@ -37,7 +38,8 @@ double expected_tiles(const TopologyStatistics& mask, int block_queries);
 struct Cut {
   int block_queries = 0;
   int slices = 1;
-  int stay = 0;  ///< blocks that each multiprocessor keeps, which take works in turn; 0: a block has one work
+  int stay = 0;        ///< blocks that each multiprocessor keeps, which take works in turn; 0: a block has one work
+  int value_part = 0;  ///< elements of a part of a value's line, where f32 is split
 };
 
 /// How fast blocks are.
@@ -51,7 +53,10 @@ struct Pace {
 /// The cost model, for ranking only: the SMs' work, or what all blocks read from L2.
 double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace);
 
-/// Partial sums of all slices; nothing where there is one.
+/// Products that tensor cores compute for one of an operand's: three of two terms.
+int products_of_terms(const FusedAttentionTraits& traits);
+
+/// Terms of f32, and partial sums of all slices where there is more than one.
 std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut);
 
 /// The factors of capped scores, behind `scale`. A softcap of 0 is none.
@@ -60,6 +65,7 @@ void set_cap(FusedAttentionArgs& args, float softcap);
 /// Fills the kernels' arguments from a call's.
 struct Binding {
   FusedAttentionArgs fixed;
+  TermsPlaces terms;
   std::int64_t blocks;  ///< of one head, with slices
   std::int64_t stay;    ///< blocks of all heads that stay; 0: one for each work
   std::int64_t sums_bytes;

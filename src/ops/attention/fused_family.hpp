@@ -27,6 +27,7 @@ struct ListedFamily {
     return to_reason(Own::reason(query, config));
   }
   static std::optional<std::string> declines(const Query& query) {
+    if (auto reason = Own::declines_element(query.attention().element)) return reason;
     if (auto reason = fused_attention::declines(query.attention(), query.statistics)) return reason;
     return nothing_admitted([] { return Own::smallest_config; }, [&] { return default_config(query); },
                             [&](const Config& config) { return forbidden(query, config); });
@@ -56,8 +57,9 @@ struct ListedFamily {
 };
 
 template <class Config>
-Cut cut_of(const Config& config) {
-  Cut cut{.block_queries = block_queries(config), .slices = config.slices};
+Cut cut_of(const AttentionQuery& query, const Config& config) {
+  Cut cut{
+      .block_queries = block_queries(config), .slices = config.slices, .value_part = value_part(traits(query), config)};
   if constexpr (requires { config.persistent; })
     if (config.persistent) cut.stay = config.min_blocks;
   return cut;
@@ -66,16 +68,20 @@ Cut cut_of(const Config& config) {
 /// Of the forward pass. Own has `config_name`, its config's type, and `features` of its kernel (KernelRequest), too.
 template <class Own, class OwnConfig>
 struct ForwardFamily : ListedFamily<Own, AttentionQuery, OwnConfig> {
+  static std::optional<std::string> declines_element(Dtype) { return std::nullopt; }
   static TopologyNeeds needs(const AttentionQuery& query, const OwnConfig& config) {
     return {.index = query.attention().index, .key_tile_queries = block_queries(config)};
   }
   static std::int64_t workspace_bytes(const AttentionQuery& query, const OwnConfig& config) {
-    return fused_attention::workspace_bytes(query, cut_of(config));
+    return fused_attention::workspace_bytes(query, cut_of(query, config));
   }
   static std::vector<Launch> launches(const AttentionQuery& query, const OwnConfig& config,
                                       const TopologyPointers& topology) {
-    std::vector<Launch> list = {attend_launch(query, config, topology)};
-    if (config.slices > 1) list.push_back(join_launch(query, cut_of(config), topology));
+    const Cut cut = cut_of(query, config);
+    std::vector<Launch> list;
+    if (terms_of(query.attention()) > 0) list.push_back(split_terms_launch(query, terms_places(query, cut.value_part)));
+    list.push_back(attend_launch(query, config, topology));
+    if (config.slices > 1) list.push_back(join_launch(query, cut, topology));
     return list;
   }
 
@@ -89,7 +95,7 @@ struct ForwardFamily : ListedFamily<Own, AttentionQuery, OwnConfig> {
          .header = fmt::format("attention/{}.h", Own::name),
          .expression = codegen::name_expression(Own::name, "FusedAttentionTraits", t, Own::config_name, config),
          .features = Own::features},
-        shape, binding(query, cut_of(config), topology));
+        shape, binding(query, cut_of(query, config), topology));
   }
 };
 

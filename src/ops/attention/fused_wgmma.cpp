@@ -67,14 +67,16 @@ double tile_cycles(const FusedAttentionTraits& t, const FusedWgmmaConfig& c) {
   constexpr double cycles_per_score = 0.127;
   constexpr double gathered_bytes_per_cycle = 26;
   const double scores = static_cast<double>(block_queries(c)) * tile_keys();
-  const double products = scores * ((t.key_size + value_width(t)) / multiply_adds_per_cycle + cycles_per_score);
-  return std::max(products, 2.0 * tile_keys() * (t.key_size + t.value_size) / gathered_bytes_per_cycle);
+  const double multiply_adds = fused_attention::products_of_terms(t) * static_cast<double>(t.key_size + value_width(t));
+  const double products = scores * (multiply_adds / multiply_adds_per_cycle + cycles_per_score);
+  const double bytes = 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size);
+  return std::max(products, bytes / gathered_bytes_per_cycle);
 }
 
 double predict_us(const AttentionQuery& query, const FusedWgmmaConfig& config) {
   // Of one warpgroup: products, exponentials, barriers. What is waited for is shared by the tiles of a step.
   const double from_tile_to_tile = 900 + 500.0 / config.step_tiles;
-  return fused_attention::predict_us(query, fused_attention::cut_of(config),
+  return fused_attention::predict_us(query, fused_attention::cut_of(query, config),
                                      {.resident = static_cast<double>(config.min_blocks),
                                       .tile_cycles = tile_cycles(fused_attention::traits(query), config),
                                       .least_cycles = from_tile_to_tile,
