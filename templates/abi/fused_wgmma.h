@@ -50,6 +50,9 @@ constexpr int step_slab_bytes(const FusedAttentionTraits& traits, const FusedWgm
 constexpr int wgmma_stage_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
   return step_slab_bytes(traits, config) + (traits.terms > 0 ? 1024 : 0);
 }
+/// Whether values have barriers of their own: keys are then free before their values are, and two stages are enough for
+/// lines that are so long.
+constexpr bool values_apart(const FusedAttentionTraits& traits) { return traits.terms == 2; }
 /// Whether sums of a step are added to those before: tensor cores round towards zero at every addition.
 constexpr bool promotes(const FusedAttentionTraits& traits) { return traits.terms == 2; }
 

@@ -32,6 +32,8 @@ struct FusedWgmmaShared {
   unsigned long long empty[F::config.stages];
   unsigned long long queries_full;
   unsigned long long queries_empty;
+  unsigned long long values_full[values_apart(F::traits) ? F::config.stages : 1];
+  unsigned long long values_empty[values_apart(F::traits) ? F::config.stages : 1];
 };
 
 /// Lines in slabs, whose chunks are exchanged as wgmma's descriptors want it (parts/wgmma.h).
@@ -203,6 +205,12 @@ struct AttentionStages {
   __device__ unsigned empty(unsigned i) const { return full(F::config.stages) + i * barrier_bytes(); }
   __device__ unsigned queries_full() const { return empty(F::config.stages); }
   __device__ unsigned queries_empty() const { return queries_full() + barrier_bytes(); }
+  __device__ unsigned values_full(unsigned i) const {
+    return values_apart(F::traits) ? queries_empty() + (1 + i) * barrier_bytes() : full(i);
+  }
+  __device__ unsigned values_empty(unsigned i) const {
+    return values_apart(F::traits) ? values_full(F::config.stages) + i * barrier_bytes() : empty(i);
+  }
 };
 
 /// Where a thread is among a block's stages, and the parity of its queries.
@@ -239,8 +247,15 @@ __device__ inline void copy_tiles(const FusedAttentionArgs& args, const Attentio
 #pragma unroll 1
   while (copies.has_next()) {
     wait_barrier(stages.empty(place.ring.stage), place.ring.parity ^ 1);
-    copies.copy({stages.stage(place.ring.stage)});
-    arrive_after_copies(stages.full(place.ring.stage));
+    if constexpr (values_apart(F::traits)) {
+      copies.copy_keys({stages.stage(place.ring.stage)});
+      arrive_after_copies(stages.full(place.ring.stage));
+      wait_barrier(stages.values_empty(place.ring.stage), place.ring.parity ^ 1);
+      copies.copy_values({stages.stage(place.ring.stage)});
+    } else {
+      copies.copy({stages.stage(place.ring.stage)});
+    }
+    arrive_after_copies(stages.values_full(place.ring.stage));
     place.ring.advance();
   }
 }
@@ -255,12 +270,24 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   RingPlace<F::config.stages>& ring = place.ring;
   unsigned bits[step], next_bits[step];
   load_tile_bits<F>(bits, args, work, work.first_tile, strip);
+  constexpr bool apart = values_apart(F::traits);
   const auto wait_full = [&] {
     wait_barrier(stages.full(ring.stage), ring.parity);
     publish_to_async_proxy();
   };
-  const auto release = [](unsigned stage_empty) {
-    if (F::traits.terms > 0 || threadIdx.x % 32 == 0) arrive(stage_empty);  // every lane for the exponents it read
+  const auto begin_values = [&](const RingPlace<F::config.stages>& of) {
+    if constexpr (apart) {
+      wait_barrier(stages.values_full(of.stage), of.parity);
+      publish_to_async_proxy();
+    }
+    group.begin_values(stages.stage(of.stage));
+  };
+  const auto exponentiate = [&] {
+    group.exponentiate(bits, stages.stage(ring.stage));
+    if constexpr (apart) arrive(stages.empty(ring.stage));  // every lane, of what it read itself
+  };
+  const auto release_values = [&](unsigned stage) {
+    if ((F::traits.terms > 0 && !apart) || threadIdx.x % 32 == 0) arrive(stages.values_empty(stage));
   };
   wait_barrier(stages.queries_full(), place.queries);
   place.queries ^= 1;
@@ -269,29 +296,29 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   group.begin_scores(stages.stage(ring.stage));
   load_tile_bits<F>(next_bits, args, work, work.first_tile + step, strip);
   wait_multiplications();
-  group.exponentiate(bits, stages.stage(ring.stage));
+  exponentiate();
   group.take();
 #pragma unroll 1
   for (int tile = work.first_tile + step; tile < work.end_tile; tile += step) {
-    const unsigned before = ring.stage;
+    const RingPlace<F::config.stages> before = ring;
     ring.advance();
     wait_full();
     group.begin_scores(stages.stage(ring.stage));
-    group.begin_values(stages.stage(before));
+    begin_values(before);
 #pragma unroll
     for (int t = 0; t < step; ++t) bits[t] = next_bits[t];
     load_tile_bits<F>(next_bits, args, work, tile + step, strip);
     wait_multiplications<1>();
-    group.exponentiate(bits, stages.stage(ring.stage));
+    exponentiate();
     wait_multiplications();
-    release(stages.empty(before));
+    release_values(before.stage);
     group.take();
   }
   if constexpr (F::config.persistent) arrive(stages.queries_empty());  // every lane for what it may have read
-  group.begin_values(stages.stage(ring.stage));
+  begin_values(ring);
   wait_multiplications();
   if constexpr (F::config.persistent) {
-    release(stages.empty(ring.stage));
+    release_values(ring.stage);
     ring.advance();
   }
   group.finish((work.end_tile - work.first_tile) * tile_keys());
@@ -309,6 +336,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     for (unsigned i = 0; i < config.stages; ++i) {
       initialise_barrier(stages.full(i), 128);
       initialise_barrier(stages.empty(i), (F::traits.terms > 0 ? 128 : 4) * config.groups);
+      if constexpr (values_apart(F::traits)) {
+        initialise_barrier(stages.values_full(i), 128);
+        initialise_barrier(stages.values_empty(i), 4 * config.groups);
+      }
     }
     initialise_barrier(stages.queries_full(), 128);
     if constexpr (config.persistent) initialise_barrier(stages.queries_empty(), 128 * config.groups);

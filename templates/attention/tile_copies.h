@@ -132,28 +132,55 @@ class TileCopies {
   /// lines.
   template <class Visit>
   __device__ void copy(SharedAddress stage, Visit visit) {
-    const LinesOfHeads keys = key_lines<F>(args_), values = value_lines<F>(args_);
-#pragma unroll
-    for (int i = 0; i < lines; ++i) {
-      const int line = i * at_a_time + line_;
-      const bool there = keys_[i] >= 0;
-      const long long key = there ? keys_[i] : 0;
-      copy_line<F, key_elements<F>()>(keys.operand, key_ + key * keys.leading, args_.key_size, there,
-                                      [&](int chunk) { return stage + Places::key(line, chunk); });
-      copy_line<F, value_elements<F>()>(values.operand, value_ + key * values.leading, args_.value_size, there,
-                                        [&](int chunk) { return stage + Places::value(line, chunk); });
-      if constexpr (terms_of(traits) > 0) copy_exponents<F, Places>(args_, head_, key, there, stage, line);
+    visit_lines_of_tiles([&](int line, long long key, bool there) {
+      copy_key(stage, line, key, there);
+      copy_value(stage, line, key, there);
       visit(line, key, there);
-    }
-    tile_ += tiles;
-    if constexpr (walks_in_turns<F>()) take_turn();
-    look_up();
+    });
+    advance();
   }
   __device__ void copy(SharedAddress stage) {
     copy(stage, [](int, long long, bool) {});
   }
 
+  /// The same in two: keys, and exponents of both; then values.
+  __device__ void copy_keys(SharedAddress stage) {
+    visit_lines_of_tiles([&](int line, long long key, bool there) { copy_key(stage, line, key, there); });
+  }
+  __device__ void copy_values(SharedAddress stage) {
+    visit_lines_of_tiles([&](int line, long long key, bool there) { copy_value(stage, line, key, there); });
+    advance();
+  }
+
  private:
+  /// visit(line, number of the line copied, whether it is there).
+  template <class Visit>
+  __device__ void visit_lines_of_tiles(Visit visit) {
+#pragma unroll
+    for (int i = 0; i < lines; ++i) {
+      const bool there = keys_[i] >= 0;
+      visit(i * at_a_time + line_, there ? static_cast<long long>(keys_[i]) : 0, there);
+    }
+  }
+
+  __device__ void copy_key(SharedAddress stage, int line, long long key, bool there) {
+    const LinesOfHeads keys = key_lines<F>(args_);
+    copy_line<F, key_elements<F>()>(keys.operand, key_ + key * keys.leading, args_.key_size, there,
+                                    [&](int chunk) { return stage + Places::key(line, chunk); });
+    if constexpr (terms_of(traits) > 0) copy_exponents<F, Places>(args_, head_, key, there, stage, line);
+  }
+  __device__ void copy_value(SharedAddress stage, int line, long long key, bool there) {
+    const LinesOfHeads values = value_lines<F>(args_);
+    copy_line<F, value_elements<F>()>(values.operand, value_ + key * values.leading, args_.value_size, there,
+                                      [&](int chunk) { return stage + Places::value(line, chunk); });
+  }
+
+  __device__ void advance() {
+    tile_ += tiles;
+    if constexpr (walks_in_turns<F>()) take_turn();
+    look_up();
+  }
+
   __device__ void take_turn() {
     static_assert(tiles == 1 || !walks_in_turns<F>(), "a turn ends behind any tile");
     if (tile_ < end_ || --turns_ == 0) return;
