@@ -118,7 +118,8 @@ BlockCycles cycles_of(const SpmmQuery& query, const SparseTensorWgmmaConfig& c) 
                         strips / (query.policy == Policy::cold ? memory_bytes_per_cycle : l2_bytes_per_cycle);
   const double unstaged = std::max(0.0, passes - c.strip_passes);
   const double chain = multiplications + barrier_latency + unstaged * unstaged_latency;
-  const double ring = ring_cycles(chain, memory, c.stages, as_double(sparse_tensor::slice_blocks(query, c.k_split)));
+  const double ring = ring_cycles(chain, refill_latency(c.tile_columns, 1), memory, c.stages,
+                                  as_double(sparse_tensor::slice_blocks(query, c.k_split)));
   return {.tensor = c.warpgroups * multiplications,
           .issue = c.warpgroups * (load_instructions + passes * 14) + copies / 32 * copy_instructions / 4,
           .memory = memory,

@@ -119,7 +119,8 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
       barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
   // A stage for B is full only after the block has split it.
   const double refill = memory + (splits_dense(c) ? split_unit_latency : 0);
-  const double ring = ring_cycles(chain, refill, c.stages, as_double(slice_blocks(query, c)));
+  const double ring =
+      ring_cycles(chain, refill_latency(c.tile_columns, terms(c)), refill, c.stages, as_double(slice_blocks(query, c)));
   return {
       .tensor = c.warpgroups * multiplications,
       .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
