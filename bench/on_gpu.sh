@@ -20,6 +20,7 @@ spmm, sddmm, softmax [:f32, :f16, :bf16]
 training   a mask that is replaced 200 times: topology and three rebinds, memory, compiles
 sparse_mlp a 90 % sparse perceptron trained beside its dense-masked twin, its masks regrown every 50 steps
 ablation   bench_ablation: each technique off, one at a time
+packing    bench_packing: values of a call into strips, of A and of A^T
 overhead   bench_overhead: execute beside a raw launch
 plan       bench_plan: what a plan costs, with no cache, from a cold process's files, and decided before
 tune       vostok tune with ARGUMENTs, e.g. --problems span.problems.txt --time-limit 300; what it found as text in OUT/tuning.txt, also where it was cut short
@@ -99,7 +100,7 @@ measure() {
     spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:*) compare "$@" ;;
     ablation) "$bin/bench_ablation" --data "$data" --out "$out/ablation.json" "${@:2}" 2>&1 | tee "$out/ablation.txt" ;;
     sparse_mlp) "$bin/bench_sparse_mlp" --regrow 50 --out "$out/sparse_mlp.json" "${@:2}" 2>&1 | tee "$out/sparse_mlp.txt" ;;
-    training | overhead | plan) "$bin/bench_$1" --out "$out/$1.json" "${@:2}" 2>&1 | tee "$out/$1.txt" ;;
+    training | packing | overhead | plan) "$bin/bench_$1" --out "$out/$1.json" "${@:2}" 2>&1 | tee "$out/$1.txt" ;;
     *) echo "on_gpu.sh: '$1' is no measurement" >&2; return 2 ;;
   esac
 }
@@ -109,7 +110,7 @@ measure() {
 # What may be spent on a step, in seconds: enough for all its problems, so that a slow one does not take the next one's time.
 slice_of() {
   case $1 in
-    training | overhead | plan) echo 40 ;;
+    training | packing | overhead | plan) echo 40 ;;
     softmax* | *:synthetic | sparse_mlp) echo 60 ;;
     *) echo 170 ;;
   esac
@@ -126,7 +127,7 @@ all() {
   while [ $# -gt 0 ]; do
     case $1 in
       --deadline) deadline=$2; shift ;;
-      spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:* | training | sparse_mlp | overhead | plan | ablation) steps+=("$1") ;;
+      spmm | spmm:* | sddmm | sddmm:* | softmax | softmax:* | training | sparse_mlp | packing | overhead | plan | ablation) steps+=("$1") ;;
       *) arguments+=("$1") ;;
     esac
     shift
@@ -145,7 +146,7 @@ all() {
     echo "=== $name, $seconds s at most ($((deadline - SECONDS)) s left)"
     status=0
     case $name in
-      training | sparse_mlp | overhead | plan) measure "$name" || status=$? ;;
+      training | sparse_mlp | packing | overhead | plan) measure "$name" || status=$? ;;
       ablation) measure "$name" --effort cached --deadline "$seconds" || status=$? ;;
       *) measure "$name" "${arguments[@]}" --deadline "$seconds" || status=$? ;;
     esac
@@ -176,6 +177,6 @@ case $step in
     "$bin/vostok" tune "$@" 2>&1 | tee "$out/tune.log"
     ;;
   all) all "$@" ;;
-  spmm* | sddmm* | softmax* | training | sparse_mlp | ablation | overhead | plan) measure "$step" "$@" ;;
+  spmm* | sddmm* | softmax* | training | sparse_mlp | ablation | packing | overhead | plan) measure "$step" "$@" ;;
   *) usage; exit 2 ;;
 esac

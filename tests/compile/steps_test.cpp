@@ -171,8 +171,11 @@ void add_packing(Requests& requests) {
   for (const ops::StripKind& kind : ops::strip_kinds())
     for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16}) {
       if (!ops::packs(kind.mode, element)) continue;
-      const codegen::KernelRequest request = ops::pack_strips::request({.kind = kind, .element = element});
-      requests.emplace(request.expression, request);
+      for (const bool placed : {false, true}) {
+        const codegen::KernelRequest request =
+            ops::pack_strips::request({.kind = kind, .placed = placed, .element = element});
+        requests.emplace(request.expression, request);
+      }
     }
   for (const Dtype element : {Dtype::f32, Dtype::f16, Dtype::bf16})
     for (const int gap_bits : {4, 8}) {

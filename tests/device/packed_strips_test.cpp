@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 
 #include "device/topology_harness.hpp"
 #include "device/uneven_mask.hpp"
@@ -132,80 +134,107 @@ TEST_CASE(
   CHECK(test::code_of([&] { refused->pointers({.packed_strips = true}); }) == ErrorCode::unsupported);
 }
 
+namespace {
+
+/// A way to pack values.
+struct Packed {
+  PackedMode mode;
+  Dtype element;
+  bool marked = false;
+};
+
+constexpr std::array ways = {
+    Packed{PackedMode::f16x1, Dtype::f16},           Packed{PackedMode::bf16x1, Dtype::bf16},
+    Packed{PackedMode::f16x1, Dtype::f32},           Packed{PackedMode::bf16x1, Dtype::f32},
+    Packed{PackedMode::f16x3, Dtype::f32},           Packed{PackedMode::f16x3, Dtype::f32, true},
+    Packed{PackedMode::bf16x3, Dtype::f32},          Packed{PackedMode::f16_scaled, Dtype::f32},
+    Packed{PackedMode::f16_scaled, Dtype::f32, true}};
+
+/// Magnitudes of every kind, and what is no number at all.
+std::vector<float> uneven_values(std::int64_t count) {
+  std::vector<float> values = sparse::normal_values(count, seed);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (i % 7 < 3) values[i] = std::ldexp(values[i], static_cast<int>(i * 37 % 290) - 160);
+  for (std::size_t i = 50; i < values.size(); i += 61) values[i] = i % 2 == 0 ? INFINITY : NAN;
+  return values;
+}
+
+/// The sets as the device packs them, in memory of ones.
+std::vector<std::byte> packed_by(const test::StepDevice& on, const ops::PackStrips& what,
+                                 const std::vector<std::byte>& stored) {
+  device::Device& device = on.device();
+  const DeviceVector<std::byte> input(device, stored);
+  const DeviceVector<std::byte> packed(
+      device, std::vector<std::byte>(static_cast<std::size_t>(what.sets * what.layout.set_bytes), std::byte{0xff}));
+  const ops::Packing packing{.values = input.data(), .packed = packed.data()};
+  ops::Launch launch = ops::pack_strips_launch<ops::Packing>(what, [](const ops::Packing& call) { return call; });
+  launch.set_kernel(on.session->kernels().get(launch.request(), launch.shared_bytes())->kernel);
+  launch.enqueue(device, device.own_stream(), &packing);
+  return packed.read();
+}
+
+/// `set`: what a device packed.
+void check_set(std::span<const std::byte> set, const ops::PackedLayout& layout, const sparse::PackedMatrix& expected) {
+  const auto begin = set.begin();
+  const auto scales = std::as_bytes(std::span(expected.row_scales));
+  const auto data = std::as_bytes(std::span(expected.data));
+  CHECK(std::equal(scales.begin(), scales.end(), begin));
+  CHECK(std::equal(data.begin(), data.end(), begin + layout.data_offset_bytes));
+  const auto left_over = std::as_bytes(std::span(expected.left_over));
+  std::vector<LeftEntry> entries(expected.left_over.size());
+  std::copy_n(begin + layout.left_offset_bytes, left_over.size(), std::as_writable_bytes(std::span(entries)).begin());
+  // What a NaN carries is not kept where 16 bits become 32.
+  CHECK(std::equal(entries.begin(), entries.end(), expected.left_over.begin(),
+                   [](const LeftEntry& a, const LeftEntry& b) {
+                     return a.place == b.place && (a.value == b.value || (std::isnan(a.value) && std::isnan(b.value)));
+                   }));
+  CHECK(layout.left_offset_bytes == layout.data_offset_bytes + static_cast<std::ptrdiff_t>(data.size()));
+  const auto firsts = std::as_bytes(std::span(expected.firsts));
+  const auto exact = std::as_bytes(std::span(expected.exact));
+  CHECK(std::equal(firsts.begin(), firsts.end(), begin + layout.firsts_offset_bytes));
+  CHECK(std::equal(exact.begin(), exact.end(), begin + layout.exact_offset_bytes));
+  CHECK(layout.exact_offset_bytes == layout.left_offset_bytes + static_cast<std::ptrdiff_t>(left_over.size()));
+  CHECK(layout.used_bytes == layout.exact_offset_bytes + static_cast<std::ptrdiff_t>(exact.size()));
+  CHECK(std::all_of(begin + layout.used_bytes, begin + layout.set_bytes,
+                    [](std::byte byte) { return byte == std::byte{0xff}; }));
+}
+
+}  // namespace
+
 TEST_CASE("values packed on a device are the host's, bit for bit, in every mode and for every set of a batch") {
   for_each_form([](const test::StepDevice& on, const PackedStructure& structure, const sparse::PackedForm& form,
                    const sparse::Csr& csr) {
-    device::Device& device = on.device();
-    struct Packed {
-      PackedMode mode;
-      Dtype element;
-      bool marked = false;
-    };
-    for (const auto& [mode, element, marked] : {Packed{PackedMode::f16x1, Dtype::f16},
-                                                {PackedMode::bf16x1, Dtype::bf16},
-                                                {PackedMode::f16x1, Dtype::f32},
-                                                {PackedMode::bf16x1, Dtype::f32},
-                                                {PackedMode::f16x3, Dtype::f32},
-                                                {PackedMode::f16x3, Dtype::f32, true},
-                                                {PackedMode::bf16x3, Dtype::f32},
-                                                {PackedMode::f16_scaled, Dtype::f32},
-                                                {PackedMode::f16_scaled, Dtype::f32, true}}) {
+    for (const auto& [mode, element, marked] : ways) {
       const ops::StripKind kind{mode, form.grain, marked};
       INFO(ops::packed_format(kind) << " of " << name(element));
       const std::int64_t sets = 2, stride = csr.nonzeros() + 3;
-      std::vector<float> values = sparse::normal_values((sets - 1) * stride + csr.nonzeros(), seed);
-      // Magnitudes of every kind, and what is no number at all.
-      for (std::size_t i = 0; i < values.size(); ++i)
-        if (i % 7 < 3) values[i] = std::ldexp(values[i], static_cast<int>(i * 37 % 290) - 160);
-      for (std::size_t i = 50; i < values.size(); i += 61) values[i] = i % 2 == 0 ? INFINITY : NAN;
-      const std::vector<std::byte> stored = sparse::to_storage(element, values);
-      const DeviceVector<std::byte> input(device, stored);
-
-      const ops::PackStrips what{.kind = kind,
-                                 .keeps_exact = marked,
-                                 .element = element,
-                                 .structure = structure,
-                                 .layout = ops::packed_layout(kind, structure),
-                                 .value_stride = stride,
-                                 .sets = sets,
-                                 .multiprocessors = 3};
-      const DeviceVector<std::byte> packed(
-          device, std::vector<std::byte>(static_cast<std::size_t>(sets * what.layout.set_bytes), std::byte{0xff}));
-      const ops::Packing packing{.values = input.data(), .packed = packed.data()};
-      ops::Launch launch = ops::pack_strips_launch<ops::Packing>(what, [](const ops::Packing& call) { return call; });
-      launch.set_kernel(on.session->kernels().get(launch.request(), launch.shared_bytes())->kernel);
-      launch.enqueue(device, device.own_stream(), &packing);
-      const std::vector<std::byte> found = packed.read();
-
-      for (std::int64_t set = 0; set < sets; ++set) {
-        const auto bytes = std::span(stored).subspan(static_cast<std::size_t>(set * stride * size_of(element)),
-                                                     static_cast<std::size_t>(csr.nonzeros() * size_of(element)));
-        const sparse::PackedMatrix expected = sparse::pack(form, mode, element, bytes, marked);
-        const auto begin = found.begin() + set * what.layout.set_bytes;
-        const auto scales = std::as_bytes(std::span(expected.row_scales));
-        const auto data = std::as_bytes(std::span(expected.data));
-        CHECK(std::equal(scales.begin(), scales.end(), begin));
-        CHECK(std::equal(data.begin(), data.end(), begin + what.layout.data_offset_bytes));
-        const auto left_over = std::as_bytes(std::span(expected.left_over));
-        std::vector<LeftEntry> entries(expected.left_over.size());
-        std::copy_n(begin + what.layout.left_offset_bytes, left_over.size(),
-                    std::as_writable_bytes(std::span(entries)).begin());
-        // What a NaN carries is not kept where 16 bits become 32.
-        CHECK(std::equal(
-            entries.begin(), entries.end(), expected.left_over.begin(), [](const LeftEntry& a, const LeftEntry& b) {
-              return a.place == b.place && (a.value == b.value || (std::isnan(a.value) && std::isnan(b.value)));
-            }));
-        CHECK(what.layout.left_offset_bytes ==
-              what.layout.data_offset_bytes + static_cast<std::ptrdiff_t>(data.size()));
-        const auto firsts = std::as_bytes(std::span(expected.firsts));
-        const auto exact = std::as_bytes(std::span(expected.exact));
-        CHECK(std::equal(firsts.begin(), firsts.end(), begin + what.layout.firsts_offset_bytes));
-        CHECK(std::equal(exact.begin(), exact.end(), begin + what.layout.exact_offset_bytes));
-        CHECK(what.layout.exact_offset_bytes ==
-              what.layout.left_offset_bytes + static_cast<std::ptrdiff_t>(left_over.size()));
-        CHECK(what.layout.used_bytes == what.layout.exact_offset_bytes + static_cast<std::ptrdiff_t>(exact.size()));
-        CHECK(std::all_of(begin + what.layout.used_bytes, begin + what.layout.set_bytes,
-                          [](std::byte byte) { return byte == std::byte{0xff}; }));
+      const std::vector<std::byte> stored =
+          sparse::to_storage(element, uneven_values((sets - 1) * stride + csr.nonzeros()));
+      const auto values_of = [&](std::int64_t set) {
+        return std::span(stored).subspan(static_cast<std::size_t>(set * stride * size_of(element)),
+                                         static_cast<std::size_t>(csr.nonzeros() * size_of(element)));
+      };
+      std::vector<sparse::PackedMatrix> expected;
+      for (std::int64_t set = 0; set < sets; ++set)
+        expected.push_back(sparse::pack(form, mode, element, values_of(set), marked));
+      ops::PackStrips what{.kind = kind,
+                           .keeps_exact = marked,
+                           .element = element,
+                           .structure = structure,
+                           .layout = ops::packed_layout(kind, structure),
+                           .value_stride = stride,
+                           .sets = sets,
+                           .multiprocessors = 3};
+      const bool lie_elsewhere = structure.value_places != nullptr || csr.nonzeros() == 0;
+      for (const bool placed : {false, true}) {
+        if (placed && !lie_elsewhere) continue;
+        INFO("placed: " << placed);
+        what.placed = placed;
+        const std::vector<std::byte> found = packed_by(on, what, stored);
+        for (std::int64_t set = 0; set < sets; ++set)
+          check_set(std::span(found).subspan(static_cast<std::size_t>(set * what.layout.set_bytes),
+                                             static_cast<std::size_t>(what.layout.set_bytes)),
+                    what.layout, expected[static_cast<std::size_t>(set)]);
       }
     }
   });

@@ -88,6 +88,7 @@ Launch pack_strips_launch(const SpmmQuery& query, StripKind kind, const Topology
                           std::int64_t workspace_offset_bytes) {
   const PackStrips what = {
       .kind = kind,
+      .placed = query.problem.sparse_transposed,
       .element = query.problem.element,
       .structure = topology.packed,
       .layout = layout_of(query, kind, topology.packed),

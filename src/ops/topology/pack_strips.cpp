@@ -14,20 +14,31 @@ static_assert(codegen::lists_every_field<PackStripsTraits>(), "fields(PackStrips
 static_assert(codegen::lists_every_field<PackStripsConfig>(), "fields(PackStripsConfig) must name every member");
 
 PackStripsTraits traits(const PackStrips& what) {
-  return {.mode = what.kind.mode, .element = what.element, .grain = what.kind.grain, .marked = what.kind.marked};
+  return {.mode = what.kind.mode,
+          .element = what.element,
+          .grain = what.kind.grain,
+          .marked = what.kind.marked,
+          .placed = what.placed};
 }
 
 /// If rows are scaled few blocks share a row strip, so each has many warps; otherwise small blocks leave less of a
-/// device idle.
-PackStripsConfig config(const PackStrips& what) { return {.threads = packed_scales_rows(what.kind.mode) ? 256 : 128}; }
+/// device idle. Side by side the more strips share what they read, the better.
+PackStripsConfig config(const PackStrips& what) {
+  return {.threads = packed_scales_rows(what.kind.mode) || packs_beside(traits(what)) ? 256 : 128};
+}
 
-/// Blocks that share the strips of a row strip: enough to fill the device, none without work. If rows are scaled each
-/// block computes the scales for itself, so that fewer share.
+/// Strips that a block works at, and row strips that these are of.
+std::int64_t warps_of(const PackStrips& what) { return config(what).threads / packed_lanes(); }
+std::int64_t strips_beside(const PackStrips& what) { return packs_beside(traits(what)) ? warps_of(what) : 1; }
+
+/// Blocks that share the strips of a row strip, or of neighbouring ones: enough to fill the device, none without work.
+/// If rows are scaled each block computes the scales for itself, so that fewer share.
 std::int64_t splits_of(const PackStrips& what) {
-  const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.kind.mode) ? 3 : 8;
+  const std::int64_t beside = strips_beside(what);
+  const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.kind.mode) ? 3 : beside > 1 ? 5 : 8;
   const std::int64_t wanted = ceil_div(blocks_per_multiprocessor * what.multiprocessors,
-                                       std::max<std::int64_t>(what.structure.row_strips * what.sets, 1));
-  return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, config(what).threads / packed_lanes()), 1,
+                                       std::max<std::int64_t>(what.structure.row_strips / beside * what.sets, 1));
+  return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, warps_of(what) / beside), 1,
                                   std::max<std::int64_t>(wanted, 1));
 }
 
@@ -62,7 +73,7 @@ device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs
           .set_bytes = what.layout.set_bytes,
           .sets = static_cast<unsigned>(what.sets),
           .splits = static_cast<unsigned>(splits)};
-  return grid_of(what.structure.row_strips, what.sets * splits);
+  return grid_of(what.structure.row_strips / strips_beside(what), what.sets * splits);
 }
 
 }  // namespace vostok::ops::pack_strips

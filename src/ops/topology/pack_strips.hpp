@@ -19,6 +19,7 @@ namespace vostok::ops {
 struct PackStrips {
   StripKind kind = {};
   bool keeps_exact = false;  ///< values are copied beside marked strips; else they are read where the caller has them
+  bool placed = false;       ///< of a transpose: a structure with nonzeros has value_places
   Dtype element = Dtype::f16;
   PackedStructure structure = {};
   PackedLayout layout = {};       ///< of each set

@@ -4,6 +4,7 @@
 
 #include "contains.hpp"
 #include "ops/spmm/packed_operand.hpp"
+#include "ops/topology/pack_strips.hpp"
 #include "sparse/generate.hpp"
 #include "sparse/packed_strips.hpp"
 
@@ -127,6 +128,31 @@ TEST_CASE(
     CHECK(ops::packed_workspace_bytes(query(), {.mode = PackedMode::f16x3}) == 0);
     CHECK(ops::packed_operand(query(), {.mode = PackedMode::bf16x3}, topology, 0).strips(call).row_scales == nullptr);
   }
+}
+
+TEST_CASE("values of a transpose are packed by neighbouring warps, where rows are not scaled, and each strip once") {
+  const TopologyStatistics layer{.rows = 4096, .cols = 1000, .nonzeros = 400'000, .longest_row = 300};
+  for (const bool transposed : {false, true}) {
+    const auto query = ops::make_query({.n = 64, .element = Dtype::bf16, .sparse_transposed = transposed}, layer,
+                                       {64, 64, 1}, nullptr);
+    const ops::Launch launch = ops::pack_strips_launch(*query, {.mode = PackedMode::bf16x1}, {}, 0);
+    CHECK(test::contains(launch.request().expression, "placed = true") == transposed);
+  }
+  for (const ops::StripKind& kind : ops::strip_kinds())
+    for (const bool placed : {false, true}) {
+      ops::PackStrips what{.kind = kind, .placed = placed, .element = Dtype::f32, .sets = 3};
+      what.structure.row_strips = 48;
+      what.structure.k_blocks = 16;
+      PackStripsArgs args;
+      const device::Dim3 grid = ops::pack_strips::bind(what, {}, args);
+      const bool beside = placed && !packed_scales_rows(kind.mode) && kind.grain == PackedGrain::pair;
+      const unsigned warps = ops::pack_strips::shape(what).block.x / packed_lanes();
+      INFO(ops::packed_format(kind) << ", placed: " << placed);
+      CHECK(grid.x * (beside ? warps : 1) == what.structure.row_strips);
+      CHECK(grid.y == args.splits * what.sets);
+      CHECK(args.splits >= 1);
+      CHECK(args.splits <= what.structure.k_blocks);
+    }
 }
 
 TEST_CASE(
