@@ -106,7 +106,7 @@ int fitting_chunk_items(const SpmmQuery& query, const NonzeroSplitConfig& config
   return fitting;
 }
 
-NonzeroSplitConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
+NonzeroSplitConfig usual_of(const SpmmQuery& query, const Preparation& preparation) {
   NonzeroSplitConfig config = common(query, preparation);
   const Shape shape = widest_shape(query, config.dense_vector);
   // Eight entries a lane and step, within limits on the chunk's length.
@@ -150,13 +150,13 @@ NonzeroSplitConfig chosen(const SpmmQuery& query, const NonzeroSplitConfig& base
   return config;
 }
 
-/// The default and all combinations of the tables.
+/// All combinations of the tables.
 std::vector<NonzeroSplitConfig> combinations_of(const SpmmQuery& query, const Preparation& preparation) {
   const NonzeroSplitConfig base = common(query, preparation);
   std::vector<Shape> all(shapes.begin(), shapes.end());
   const Shape widest = widest_shape(query, base.dense_vector);
   if (std::find(all.begin(), all.end(), widest) == all.end()) all.push_back(widest);
-  std::vector<NonzeroSplitConfig> list = {default_of(query, preparation)};
+  std::vector<NonzeroSplitConfig> list;
   for (const Shape& shape : all)
     for (const int chunk_items : chunk_sizes)
       for (const int threads_per_block : block_threads)
@@ -167,6 +167,31 @@ std::vector<NonzeroSplitConfig> combinations_of(const SpmmQuery& query, const Pr
   return list;
 }
 
+/// Whether a small matrix leaves half of a block's chunks without items, or more, of so many columns that blocks wait
+/// for one another.
+bool is_mostly_idle(const SpmmQuery& query, const NonzeroSplitConfig& config) {
+  const std::int64_t items = query.statistics.rows + query.statistics.nonzeros;
+  const std::int64_t tiles = ceil_div(query.n.most, config.tile_columns) * query.problem.batch;
+  return 2 * ceil_div(items, config.chunk_items) <= config.chunks_per_block &&
+         static_cast<double>(tiles) > machine_of(query).multiprocessors * config.min_blocks;
+}
+
+/// The usual config, or where that is mostly idle the cost model's best
+/// (bench/notes/cost_models.md#chunks-without-items).
+NonzeroSplitConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
+  NonzeroSplitConfig best = usual_of(query, preparation);
+  if (!is_mostly_idle(query, best) || forbidden(query, best)) return best;
+  double least_us = predict_us(query, best);
+  for (const NonzeroSplitConfig& config : combinations_of(query, preparation)) {
+    if (forbidden(query, config)) continue;
+    const double us = predict_us(query, config);
+    if (us >= least_us) continue;
+    best = config;
+    least_us = us;
+  }
+  return best;
+}
+
 }  // namespace
 
 NonzeroSplitConfig default_config(const SpmmQuery& query) { return default_of(query, preparations(query).front()); }
@@ -174,7 +199,8 @@ NonzeroSplitConfig default_config(const SpmmQuery& query) { return default_of(qu
 /// All with the best-guess preparation; for other preparations, the default.
 std::vector<NonzeroSplitConfig> space(const SpmmQuery& query) {
   const std::vector<Preparation> all = preparations(query);
-  std::vector<NonzeroSplitConfig> list = combinations_of(query, all.front());
+  std::vector<NonzeroSplitConfig> list = {default_config(query)};
+  for (const NonzeroSplitConfig& config : combinations_of(query, all.front())) add_new(list, config);
   for (const Preparation& other : std::span(all).subspan(1)) list.push_back(default_of(query, other));
   return list;
 }
