@@ -255,9 +255,18 @@ class StripPacker {
     for (int first = load_global(structure_.row_starts + at) + static_cast<int>(lane_); first < end;
          first += loads * packed_lanes()) {
       Stored values[loads];
+      if constexpr (asks_ahead) {
+        int places[loads];  // past the row's last its last: the maximum is the same
 #pragma unroll
-      for (int i = 0; i < loads; ++i)
-        values[i] = first + i * packed_lanes() < end ? value(first + i * packed_lanes()) : Stored{0};
+        for (int i = 0; i < loads; ++i)
+          places[i] = load_global(structure_.value_places + min(first + i * packed_lanes(), end - 1));
+#pragma unroll
+        for (int i = 0; i < loads; ++i) values[i] = load_global(values_ + places[i]);
+      } else {
+#pragma unroll
+        for (int i = 0; i < loads; ++i)
+          values[i] = first + i * packed_lanes() < end ? value(first + i * packed_lanes()) : Stored{0};
+      }
 #pragma unroll
       for (const Stored stored : values) largest = max(largest, finite_magnitude(Value::to_float(stored)));
     }
