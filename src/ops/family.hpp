@@ -87,6 +87,7 @@ struct TopologyNeeds {
   int key_tile_queries = 0;  ///< of blocks whose keys are in tiles; 0: none. Only of masks that key_tiles_declined
                              ///< (ops/topology/key_tiles.hpp) admits
   bool transposed_key_tiles = false;  ///< also those of the transposed mask, with its rows
+  bool key_tile_starts = false;  ///< also where elements of tiles are among the mask's, and transposed in its order
 
   /// Whether this is the structure of a packed form, which survives the release of the CSR arrays.
   bool packed() const { return packed_strips || packed_fours || run_gap_bits > 0 || sparse_strips; }
@@ -111,9 +112,9 @@ struct TopologyPointers {
   const std::int32_t* row_order = nullptr;  ///< rows by length, longest first (row swizzle, paper V-C)
   RowSlots slots = {};                      ///< of the shape needed
   const std::int32_t* value_positions =
-      nullptr;                         ///< transposed: the place of each nonzero's value in the CSR order of A
-  const Strip* strips = nullptr;       ///< every nonzero once, in CSR order
-  std::int64_t strip_count = 0;        ///< padding included
+      nullptr;                    ///< of what is transposed: the place of each nonzero's value in the CSR order of A
+  const Strip* strips = nullptr;  ///< every nonzero once, in CSR order
+  std::int64_t strip_count = 0;   ///< padding included
   const ChunkStart* chunks = nullptr;  ///< each chunk's start, and the end behind them
   std::int64_t chunk_count = 0;
   const std::int32_t* panel_starts = nullptr;  ///< [panels + 1, rows] (abi/panels.h)

@@ -65,6 +65,7 @@ void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& ne
   if (needs.panel_rows > 0) derive_panels(queue, needs.panel_rows, queued);
   if (needs.tiles.rows > 0) derive_tiles(queue, needs.tiles, queued);
   if (needs.key_tile_queries > 0) derive_key_tiles(queue, needs.key_tile_queries, queued);
+  if (needs.key_tile_starts) derive_key_starts(queue, needs.key_tile_queries, queued);
 }
 
 void TopologyForms::derive_columns(const ops::Queue& queue, IndexType index, bool& queued) {

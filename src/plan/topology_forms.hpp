@@ -12,6 +12,7 @@
 
 #include "ops/family.hpp"
 #include "ops/topology/csr.hpp"
+#include "ops/topology/key_tiles.hpp"
 #include "plan/session.hpp"
 
 namespace vostok::plan {
@@ -74,9 +75,11 @@ struct TopologyForms {
     ops::QueuedMemory order = {};
     ops::QueuedMemory keys = {};
     ops::QueuedMemory bits = {};
+    ops::QueuedMemory starts = {};  ///< where a plan needs them
     int block_count = 0;
     int tile_count = 0;
 
+    ops::KeyTileParts parts() const;
     KeyTiles tiles() const;
   };
   std::map<int, KeyTable> key_tables;  ///< by the blocks' queries
@@ -156,6 +159,7 @@ struct TopologyForms {
   void derive_panels(const ops::Queue& queue, int panel_rows, bool& queued);
   void derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued);
   void derive_key_tiles(const ops::Queue& queue, int queries, bool& queued);
+  void derive_key_starts(const ops::Queue& queue, int queries, bool& queued);
   void derive_packed_strips(const ops::Queue& queue, PackedGrain grain, bool& queued);
   void derive_runs(const ops::Queue& queue, int gap_bits, bool& queued);
   void derive_sparse_strips(const ops::Queue& queue, bool& queued);

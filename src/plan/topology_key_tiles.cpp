@@ -8,11 +8,19 @@
 
 namespace vostok::plan {
 
+ops::KeyTileParts TopologyForms::KeyTable::parts() const {
+  return {.first_tiles = first_tiles.as<const std::int32_t>(),
+          .order = order.as<std::int32_t>(),
+          .keys = keys.as<std::int32_t>(),
+          .bits = bits.as<std::uint32_t>()};
+}
+
 KeyTiles TopologyForms::KeyTable::tiles() const {
   return {.first_tiles = first_tiles.as<const std::int32_t>(),
           .order = order.as<const std::int32_t>(),
           .keys = keys.as<const std::int32_t>(),
           .bits = bits.as<const std::uint32_t>(),
+          .starts = starts.as<const std::int32_t>(),
           .block_count = block_count,
           .tile_count = tile_count};
 }
@@ -33,12 +41,16 @@ void TopologyForms::derive_key_tiles(const ops::Queue& queue, int queries, bool&
   table.order = Memory(queue, blocks * std::int64_t{sizeof(std::int32_t)});
   table.keys = Memory(queue, tiles * tile_keys() * std::int64_t{sizeof(std::int32_t)});
   table.bits = Memory(queue, tiles * tile_words(queries) * std::int64_t{sizeof(std::uint32_t)});
-  ops::fill_key_tiles(queue, arrays(), queries, tiles,
-                      {.first_tiles = first_tiles,
-                       .order = table.order.as<std::int32_t>(),
-                       .keys = table.keys.as<std::int32_t>(),
-                       .bits = table.bits.as<std::uint32_t>()});
+  ops::fill_key_tiles(queue, arrays(), queries, tiles, table.parts());
   key_tables.emplace(queries, std::move(table));
+}
+
+void TopologyForms::derive_key_starts(const ops::Queue& queue, int queries, bool& queued) {
+  KeyTable& table = key_tables.at(queries);
+  if (table.starts || table.tile_count == 0) return;
+  table.starts = ops::QueuedMemory(queue, std::int64_t{table.tile_count} * queries * sizeof(std::int32_t));
+  queued = true;
+  ops::start_key_tiles(queue, arrays(), queries, table.parts(), table.starts.as<std::int32_t>());
 }
 
 }  // namespace vostok::plan

@@ -16,7 +16,7 @@ void TopologyForms::visit_source(Self& self, Visit&& visit) {
   for (auto& [shape, table] : self.tile_tables)
     for (auto* memory : {&table.tiles, &table.row_shifts, &table.places}) visit(*memory);
   for (auto& [queries, table] : self.key_tables)
-    for (auto* memory : {&table.first_tiles, &table.order, &table.keys, &table.bits}) visit(*memory);
+    for (auto* memory : {&table.first_tiles, &table.order, &table.keys, &table.bits, &table.starts}) visit(*memory);
 }
 
 template <class Self, class Visit>

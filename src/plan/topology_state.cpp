@@ -287,6 +287,7 @@ ops::TopologyPointers TopologyState::pointers(const ops::TopologyNeeds& needs) {
     transposed_.derive(queue(), needs, unsettled_);
     const ops::TopologyPointers other = transposed_.pointers(needs);
     pointers.transposed = {other.row_offsets, other.column_indices, other.key_tiles};
+    pointers.value_positions = other.value_positions;
   }
   settle();
   return pointers;

@@ -35,6 +35,8 @@ KeyTileForm key_tiles(const Csr& mask, int block_queries) {
     const std::int64_t tiles = ceil_div(std::ssize(columns), tile_keys());
     const std::size_t bits_before = form.bits.size();
     form.bits.resize(bits_before + static_cast<std::size_t>(tiles * tile_words(block_queries)));
+    const std::size_t starts_before = form.starts.size();
+    form.starts.resize(starts_before + static_cast<std::size_t>(tiles * block_queries), -1);
     for (std::int64_t row = first; row < end; ++row)
       for (std::int64_t i = mask.row_offsets[static_cast<std::size_t>(row)];
            i < mask.row_offsets[static_cast<std::size_t>(row) + 1]; ++i) {
@@ -43,6 +45,9 @@ KeyTileForm key_tiles(const Csr& mask, int block_queries) {
         const std::int64_t number = found - columns.begin();
         note(form.bits.data() + bits_before + number / tile_keys() * tile_words(block_queries), row - first,
              number % tile_keys());
+        std::int32_t& start =
+            form.starts[starts_before + static_cast<std::size_t>(number / tile_keys() * block_queries + row - first)];
+        if (start < 0) start = static_cast<std::int32_t>(i);
       }
     form.keys.insert(form.keys.end(), columns.begin(), columns.end());
     form.keys.resize(static_cast<std::size_t>((form.first_tiles.back() + tiles) * tile_keys()), -1);

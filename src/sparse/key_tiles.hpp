@@ -16,6 +16,7 @@ struct KeyTileForm {
   std::vector<std::int32_t> order = {};
   std::vector<std::int32_t> keys = {};
   std::vector<std::uint32_t> bits = {};
+  std::vector<std::int32_t> starts = {};  ///< -1 where a query has no key in a tile
 };
 
 /// Of sorted rows that name no key twice.

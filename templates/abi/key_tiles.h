@@ -24,6 +24,8 @@ struct KeyTiles {
   const int* order;        ///< blocks by tiles, most first
   const int* keys;         ///< [tiles, 64], ascending in a block; behind a block's last key: -1
   const unsigned* bits;    ///< [tiles, queries / 16, 32]
+  const int* starts;       ///< [tiles, queries]: the place among the mask's elements of the first that a query has in
+                           ///< the tile; null unless needed. Of a query that has none there it may be anything
   int block_count;
   int tile_count;
 };
@@ -43,6 +45,7 @@ struct KeyStepArgs {
   const int* first_tiles;
   int* keys;
   unsigned* bits;  ///< zero before
+  int* starts;
   long long rows;
   long long cols;
   int block_queries;

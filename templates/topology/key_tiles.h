@@ -141,4 +141,28 @@ __global__ void __launch_bounds__(F::config.threads) fill_key_tiles(const __grid
   }
 }
 
+/// Bits of a query in a tile.
+__device__ inline int named_keys(const unsigned* words, int query) {
+  const unsigned* const of_row = words + query / strip_queries() * 32 + query % 8 * 4;
+  const unsigned mask = 0x33333333U << query % strip_queries() / 8 * 2;
+  int keys = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) keys += __popc(of_row[i] & mask);
+  return keys;
+}
+
+/// After fill_key_tiles: a thread walks the tiles of a query.
+template <class F>
+__global__ void __launch_bounds__(F::config.threads) start_key_tiles(const __grid_constant__ KeyStepArgs args) {
+  for (long long block = blockIdx.x; block < args.block_count; block += gridDim.x)
+    for (int query = static_cast<int>(threadIdx.x); query < args.block_queries; query += F::config.threads) {
+      const long long row = block * args.block_queries + query;
+      int place = args.row_offsets[min(row, args.rows)];
+      for (long long tile = args.first_tiles[block]; tile < args.first_tiles[block + 1]; ++tile) {
+        args.starts[tile * args.block_queries + query] = place;
+        place += named_keys(args.bits + tile * tile_words(args.block_queries), query);
+      }
+    }
+}
+
 }  // namespace vostok

@@ -36,7 +36,8 @@ TEST_CASE("tiles of keys made on a device are the host's") {
         INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, blocks of "
                         << queries);
         const auto topology = on.topology(mask.view());
-        const KeyTiles tiles = topology->pointers({.key_tile_queries = queries}).key_tiles;
+        CHECK(topology->pointers({.key_tile_queries = queries}).key_tiles.starts == nullptr);
+        const KeyTiles tiles = topology->pointers({.key_tile_queries = queries, .key_tile_starts = true}).key_tiles;
         const sparse::KeyTileForm expected = sparse::key_tiles(mask, queries);
         REQUIRE(tiles.tile_count == expected.first_tiles.back());
         REQUIRE(tiles.block_count == std::ssize(expected.order));
@@ -45,6 +46,10 @@ TEST_CASE("tiles of keys made on a device are the host's") {
         CHECK(test::read(on.device(), tiles.order, std::ssize(expected.order)) == expected.order);
         CHECK(test::read(on.device(), tiles.keys, std::ssize(expected.keys)) == expected.keys);
         CHECK(test::read(on.device(), tiles.bits, std::ssize(expected.bits)) == expected.bits);
+        std::vector<std::int32_t> starts = test::read(on.device(), tiles.starts, std::ssize(expected.starts));
+        for (std::size_t i = 0; i < starts.size(); ++i)
+          if (expected.starts[i] < 0) starts[i] = -1;
+        CHECK(starts == expected.starts);
       }
 }
 

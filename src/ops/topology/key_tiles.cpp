@@ -28,6 +28,7 @@ KeyStepArgs arguments(const CsrArrays& csr, int queries) {
           .first_tiles = nullptr,
           .keys = nullptr,
           .bits = nullptr,
+          .starts = nullptr,
           .rows = csr.rows,
           .cols = csr.cols,
           .block_queries = queries,
@@ -74,6 +75,15 @@ void fill_key_tiles(const Queue& queue, const CsrArrays& csr, int queries, std::
   // Blocks are ordered as rows of so many nonzeros are.
   const CsrArrays blocks{.row_offsets = parts.first_tiles, .rows = args.block_count, .nonzeros = tiles};
   order_rows(queue, blocks, ceil_div(csr.cols, tile_keys()), parts.order);
+}
+
+void start_key_tiles(const Queue& queue, const CsrArrays& csr, int queries, const KeyTileParts& parts,
+                     std::int32_t* starts) {
+  KeyStepArgs args = arguments(csr, queries);
+  args.first_tiles = parts.first_tiles;
+  args.bits = parts.bits;
+  args.starts = starts;
+  queue.launch(step("start_key_tiles", csr.index), args.block_count, args);
 }
 
 }  // namespace vostok::ops

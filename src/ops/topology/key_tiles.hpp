@@ -33,6 +33,10 @@ struct KeyTileParts {
   std::uint32_t* bits = nullptr;
 };
 
+/// Queues the places of queries' first elements of tiles, [tiles, queries], of tiles that were filled.
+void start_key_tiles(const Queue& queue, const CsrArrays& csr, int queries, const KeyTileParts& parts,
+                     std::int32_t* starts);
+
 /// Queues the rest.
 void fill_key_tiles(const Queue& queue, const CsrArrays& csr, int queries, std::int64_t tiles,
                     const KeyTileParts& parts);
