@@ -16,6 +16,7 @@ struct AttentionArguments {
   const void* query = nullptr;  ///< [batch, m, n]
   const void* key = nullptr;    ///< [key_heads, k, n]
   const void* value = nullptr;  ///< [key_heads, k, value_size]
+  const void* bias = nullptr;   ///< of a problem that is `biased`: [batch, nonzeros], in the mask's order
   void* output = nullptr;       ///< [batch, m, value_size]; shares no element with another operand
   void* saved = nullptr;        ///< saved_bytes() long, 256-byte aligned; only where the problem saves something
   float scale = 0;              ///< 0: 1 / sqrt(n), or 1 where n is 0
@@ -54,6 +55,10 @@ struct SparseAttention {
   /// Whether query i of m attends to key j of k, where the mask has it, only if j <= i + k - m: the last query to all.
   /// In 16 bits, by one kernel.
   bool causal = false;
+  /// Whether each element of the mask has a bias of the type `element`, added to its scaled and perhaps capped score:
+  /// by -infinity it is left out, whatever its key and value hold. In 16 bits, by one kernel.
+  bool biased = false;
+  std::int64_t bias_stride = 0;  ///< elements between two heads' biases; 0: all heads share one list
   /// Heads that a composition computes at a time, a divisor of batch; the workspace holds their scores and
   /// probabilities. 0: as many heads as have at most 128 MiB of probabilities, at least one.
   std::int64_t heads_at_once = 0;
@@ -65,18 +70,21 @@ struct AttentionBackwardArguments {
   const void* query = nullptr;
   const void* key = nullptr;
   const void* value = nullptr;
+  const void* bias = nullptr;
   const void* output = nullptr;           ///< of the forward pass; only where that saved row statistics
   const void* output_gradient = nullptr;  ///< laid out as the output
   const void* saved = nullptr;            ///< of the forward pass
   void* query_gradient = nullptr;  ///< laid out as the queries; gradients share no element with one another or an input
   void* key_gradient = nullptr;
   void* value_gradient = nullptr;
+  /// By the biases of all heads, packed [batch, nonzeros] however they share them; null: not wanted.
+  void* bias_gradient = nullptr;
   float scale = 0;
   float softcap = 0;
   void* workspace = nullptr;
 };
 
-/// The gradients of SparseAttention by its three inputs.
+/// The gradients of SparseAttention by its inputs.
 struct SparseAttentionBackward {
   using Arguments = AttentionBackwardArguments;
   static constexpr bool masked = true;  ///< planned with a topology

@@ -66,8 +66,8 @@ struct AttentionState final : AttentionParts<SparseAttention> {
   }
 
   void execute(Stream stream, const AttentionArguments& arguments) const {
-    const std::array<const void*, 5> pointers{arguments.query, arguments.key, arguments.value, arguments.output,
-                                              arguments.saved};
+    const std::array<const void*, 6> pointers{arguments.query, arguments.key,    arguments.value,
+                                              arguments.bias,  arguments.output, arguments.saved};
     require_call(Operation<SparseAttention>::object, pointers, arguments.workspace);
     require_softcap(Operation<SparseAttention>::object, problem, arguments.softcap);
     if (fused) return fused.execute(stream, arguments);

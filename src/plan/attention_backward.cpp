@@ -92,10 +92,12 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   }
 
   void require_arguments(const AttentionBackwardArguments& arguments) const {
-    const std::array<const void*, 9> pointers{
-        arguments.query,           arguments.key,   arguments.value,          arguments.output,
-        arguments.output_gradient, arguments.saved, arguments.query_gradient, arguments.key_gradient,
-        arguments.value_gradient};
+    const std::array<const void*, 11> pointers{arguments.query,        arguments.key,
+                                               arguments.value,        arguments.bias,
+                                               arguments.output,       arguments.output_gradient,
+                                               arguments.saved,        arguments.query_gradient,
+                                               arguments.key_gradient, arguments.value_gradient,
+                                               arguments.bias_gradient};
     require_call(Operation<SparseAttentionBackward>::object, pointers, arguments.workspace);
   }
 

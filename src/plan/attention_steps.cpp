@@ -90,10 +90,20 @@ void require_key_heads(const char* object, const SparseAttention& problem) {
          problem.key_heads, problem.batch);
 }
 
+void require_bias_stride(const char* object, const SparseAttention& problem, const TopologyStatistics& mask) {
+  if (problem.bias_stride == 0) return;
+  if (!problem.biased)
+    fail(ErrorCode::invalid_argument, "cannot plan {}: bias_stride = {}, and the problem is not biased", object,
+         problem.bias_stride);
+  ops::require_at_least(object, "bias_stride", problem.bias_stride, mask.nonzeros);
+  checked_multiply(problem.batch, checked_multiply(problem.bias_stride, size_of(problem.element), "a head's biases"),
+                   "the biases of all heads");
+}
+
 }  // namespace
 
 const char* beyond_composition(const SparseAttention& problem) {
-  return problem.capped ? "capped" : problem.causal ? "causal" : nullptr;
+  return problem.capped ? "capped" : problem.causal ? "causal" : problem.biased ? "biased" : nullptr;
 }
 
 void require_composable(const char* object, const SparseAttention& problem) {
@@ -138,6 +148,7 @@ void validate_attention(const char* object, const SparseAttention& problem, cons
                  value_size, problem.batch);
   require_countable(problem, mask);
   require_heads_at_once(object, problem, mask);
+  require_bias_stride(object, problem, mask);
 }
 
 void require_softcap(const char* object, const SparseAttention& problem, float softcap) {
@@ -170,18 +181,20 @@ Operand read_output(const SparseAttention& problem, const AttentionRegions& regi
 
 }  // namespace
 
-std::array<Operand, 5> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
-  const AttentionSteps of(problem, mask, problem.batch);
-  const AttentionRegions regions = of.regions();
-  const Alignment alignment = declared(problem.alignment_bytes, problem.element);
-  const bool attends = mask.nonzeros > 0;
-  return {
-      heads_operand("query", regions.query, alignment, attends), heads_operand("key", regions.key, alignment, attends),
-      heads_operand("value", regions.value, alignment, attends),
-      heads_operand("output", regions.output, alignment, true, true), saved_operand(problem, of.saved_bytes(), true)};
+/// Biases, or their gradients, of heads that lie `stride` elements apart.
+Operand bias_operand(const char* name, const SparseAttention& problem, const TopologyStatistics& mask,
+                     std::int64_t stride, bool written = false) {
+  const Region region =
+      array_region(problem.batch > 0 ? mask.nonzeros : 0, problem.element, stride > 0 ? problem.batch : 1, stride);
+  return {.name = name,
+          .wanted = problem.biased ? needed_if(region.bytes() > 0 && !written) : Wanted::unasked,
+          .alignment_bytes = size_of(problem.element),
+          .region = region,
+          .written = written,
+          .asked_by = "biased"};
 }
 
-std::array<Operand, 9> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
+std::array<Operand, 6> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
   const AttentionSteps of(problem, mask, problem.batch);
   const AttentionRegions regions = of.regions();
   const Alignment alignment = declared(problem.alignment_bytes, problem.element);
@@ -189,12 +202,27 @@ std::array<Operand, 9> attention_backward_operands(const SparseAttention& proble
   return {heads_operand("query", regions.query, alignment, attends),
           heads_operand("key", regions.key, alignment, attends),
           heads_operand("value", regions.value, alignment, attends),
+          bias_operand("bias", problem, mask, problem.bias_stride),
+          heads_operand("output", regions.output, alignment, true, true),
+          saved_operand(problem, of.saved_bytes(), true)};
+}
+
+std::array<Operand, 11> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
+  const AttentionSteps of(problem, mask, problem.batch);
+  const AttentionRegions regions = of.regions();
+  const Alignment alignment = declared(problem.alignment_bytes, problem.element);
+  const bool attends = mask.nonzeros > 0;
+  return {heads_operand("query", regions.query, alignment, attends),
+          heads_operand("key", regions.key, alignment, attends),
+          heads_operand("value", regions.value, alignment, attends),
+          bias_operand("bias", problem, mask, problem.bias_stride),
           read_output(problem, regions, alignment, attends),
           heads_operand("output_gradient", regions.output, alignment, attends),
           saved_operand(problem, of.saved_bytes(), false),
           heads_operand("query_gradient", regions.query, alignment, true, true),
           heads_operand("key_gradient", regions.key, alignment, true, true),
-          heads_operand("value_gradient", regions.value, alignment, true, true)};
+          heads_operand("value_gradient", regions.value, alignment, true, true),
+          bias_operand("bias_gradient", problem, mask, mask.nonzeros, true)};
 }
 
 AttentionSteps::AttentionSteps(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads)

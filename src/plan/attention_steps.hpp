@@ -48,10 +48,10 @@ inline Operand heads_operand(const char* name, const Region& region, Alignment a
 Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written);
 
 /// The operands of a forward pass, in the order of AttentionArguments.
-std::array<Operand, 5> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask);
+std::array<Operand, 6> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask);
 
 /// Those of a backward pass, in the order of AttentionBackwardArguments.
-std::array<Operand, 9> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask);
+std::array<Operand, 11> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask);
 
 /// Bytes between two heads of an array that holds all heads; `saved` is 0 if nothing is saved.
 struct HeadStrides {

@@ -50,11 +50,11 @@ struct Operation<FusedAttention> : FusedOperation<FusedAttention> {
     return std::make_unique<tune::AttentionCase>(device, attention, std::move(mask), seed, saved);
   }
 
-  static std::array<Operand, 5> operands(const FusedAttention& problem, const TopologyStatistics& mask, std::int64_t) {
+  static std::array<Operand, 6> operands(const FusedAttention& problem, const TopologyStatistics& mask, std::int64_t) {
     return attention_operands(problem.attention, mask);
   }
-  static std::array<const void*, 5> pointers(const AttentionArguments& call) {
-    return {call.query, call.key, call.value, call.output, call.saved};
+  static std::array<const void*, 6> pointers(const AttentionArguments& call) {
+    return {call.query, call.key, call.value, call.bias, call.output, call.saved};
   }
 };
 
@@ -79,13 +79,14 @@ struct Operation<FusedAttentionBackward> : FusedOperation<FusedAttentionBackward
                                                          std::move(mask), seed, saved);
   }
 
-  static std::array<Operand, 9> operands(const FusedAttentionBackward& problem, const TopologyStatistics& mask,
-                                         std::int64_t) {
+  static std::array<Operand, 11> operands(const FusedAttentionBackward& problem, const TopologyStatistics& mask,
+                                          std::int64_t) {
     return attention_backward_operands(problem.attention, mask);
   }
-  static std::array<const void*, 9> pointers(const AttentionBackwardArguments& call) {
-    return {call.query,          call.key,          call.value,         call.output, call.output_gradient, call.saved,
-            call.query_gradient, call.key_gradient, call.value_gradient};
+  static std::array<const void*, 11> pointers(const AttentionBackwardArguments& call) {
+    return {call.query,           call.key,   call.value,          call.bias,         call.output,
+            call.output_gradient, call.saved, call.query_gradient, call.key_gradient, call.value_gradient,
+            call.bias_gradient};
   }
 };
 

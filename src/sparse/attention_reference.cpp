@@ -38,7 +38,7 @@ std::vector<double> zeros(std::int64_t rows, std::int64_t width) {
   return std::vector<double>(static_cast<std::size_t>(rows * width));
 }
 
-/// Scaled scores become probabilities, in place; returns the rows' logarithms.
+/// Scores become probabilities, in place; returns the rows' logarithms. Those of -infinity are not there.
 std::vector<double> normalise(const Csr& mask, std::vector<double>& scores) {
   std::vector<double> maxima(static_cast<std::size_t>(mask.rows), -infinity);
   std::vector<double> sums(static_cast<std::size_t>(mask.rows));
@@ -46,9 +46,11 @@ std::vector<double> normalise(const Csr& mask, std::vector<double>& scores) {
     maxima[row] = std::max(maxima[row], scores[entry]);
   });
   each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) {
-    sums[row] += scores[entry] = std::exp(scores[entry] - maxima[row]);
+    sums[row] += scores[entry] = scores[entry] == -infinity ? 0 : std::exp(scores[entry] - maxima[row]);
   });
-  each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) { scores[entry] /= sums[row]; });
+  each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) {
+    if (sums[row] != 0) scores[entry] /= sums[row];
+  });
   for (std::size_t row = 0; row < sums.size(); ++row) sums[row] = maxima[row] + std::log(sums[row]);
   return sums;
 }
@@ -84,6 +86,7 @@ AttentionForward attention(const Csr& mask, const AttentionHead& head) {
   AttentionForward forward;
   forward.probabilities = products(mask, head.query, head.key, head.n);
   for (double& score : forward.probabilities) score = capped(score * head.scale, head.softcap);
+  for (std::size_t entry = 0; entry < head.bias.size(); ++entry) forward.probabilities[entry] += head.bias[entry];
   forward.logarithms = normalise(mask, forward.probabilities);
   forward.output = zeros(mask.rows, head.value_size);
   each_entry(mask, [&](std::int64_t row, std::int64_t column, std::size_t entry) {
@@ -102,10 +105,13 @@ AttentionGradients attention_gradients(const Csr& mask, const AttentionHead& hea
     row_sums[row] += probabilities[entry] * slopes[entry];
   });
 
-  AttentionGradients gradients = {
-      .query = zeros(mask.rows, head.n), .key = zeros(mask.cols, head.n), .value = zeros(mask.cols, head.value_size)};
+  AttentionGradients gradients = {.query = zeros(mask.rows, head.n),
+                                  .key = zeros(mask.cols, head.n),
+                                  .value = zeros(mask.cols, head.value_size),
+                                  .bias = zeros(mask.nonzeros(), 1)};
   each_entry(mask, [&](std::int64_t row, std::int64_t column, std::size_t entry) {
-    const double by_score = head.scale * score_slopes[entry] * probabilities[entry] * (slopes[entry] - row_sums[row]);
+    const double by_bias = gradients.bias[entry] = probabilities[entry] * (slopes[entry] - row_sums[row]);
+    const double by_score = head.scale * score_slopes[entry] * by_bias;
     add_row(gradients.query, row, by_score, head.key, column, head.n);
     add_row(gradients.key, column, by_score, head.query, row, head.n);
     add_row(gradients.value, column, probabilities[entry], output_gradient, row, head.value_size);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sparse/csr.hpp"
@@ -17,7 +18,8 @@ struct AttentionHead {
   std::int64_t n = 0;
   std::int64_t value_size = 0;
   double scale = 1;
-  double softcap = 0;  ///< 0: none; else scaled scores s become softcap * tanh(s / softcap)
+  double softcap = 0;                ///< 0: none; else scaled scores s become softcap * tanh(s / softcap)
+  std::span<const float> bias = {};  ///< [nonzeros], added behind all that; empty: none
 };
 
 struct AttentionForward {
@@ -36,6 +38,7 @@ struct AttentionGradients {
   std::vector<double> query;  ///< [m, n]
   std::vector<double> key;    ///< [k, n]
   std::vector<double> value;  ///< [k, value_size]
+  std::vector<double> bias;   ///< [nonzeros]
 };
 
 /// By the inputs, of the sum over output * output_gradient, which is [m, value_size].

@@ -64,6 +64,7 @@ AttentionCase::AttentionCase(device::Device& device, const SparseAttention& prob
   arguments_ = {.query = operands_.query().data(),
                 .key = operands_.key().data(),
                 .value = operands_.value().data(),
+                .bias = operands_.bias().data(),
                 .output = output_.data(),
                 .saved = problem.saved != Saved::none ? saved_.data() : nullptr,
                 .softcap = operands_.softcap()};
@@ -107,7 +108,8 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
       saved_(operands_.make_saved(device, saved_bytes)),
       query_gradient_(operands_.make_output(device, operands_.query_shape())),
       key_gradient_(operands_.make_key_output(device, operands_.key_shape())),
-      value_gradient_(operands_.make_key_output(device, operands_.value_shape())) {
+      value_gradient_(operands_.make_key_output(device, operands_.value_shape())),
+      bias_gradient_(operands_.make_output(device, operands_.bias().gradient_shape())) {
   for (const std::int64_t key_head : key_heads_) reference_.push_back(shared_gradients(key_head));
   const bool statistics = problem.forward.saved == Saved::row_statistics;
   if (statistics) write_forward();
@@ -116,12 +118,14 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
   arguments_ = {.query = operands_.query().data(),
                 .key = operands_.key().data(),
                 .value = operands_.value().data(),
+                .bias = operands_.bias().data(),
                 .output = statistics ? output_.data() : nullptr,
                 .output_gradient = output_gradient_.data(),
                 .saved = problem.forward.saved != Saved::none ? saved_.data() : nullptr,
                 .query_gradient = query_gradient_.data(),
                 .key_gradient = key_gradient_.data(),
                 .value_gradient = value_gradient_.data(),
+                .bias_gradient = operands_.bias().data() != nullptr ? bias_gradient_.data() : nullptr,
                 .softcap = operands_.softcap()};
 }
 
@@ -132,6 +136,7 @@ SharedGradients AttentionBackwardCase::shared_gradients(std::int64_t key_head) c
     sparse::AttentionGradients own =
         sparse::attention_gradients(operands_.mask(), operands_.head(head), output_gradient_.view(head));
     shared.query.push_back(std::move(own.query));
+    shared.bias.push_back(operands_.bias().of_all(own.bias));
     add(shared.key, own.key);
     add(shared.value, own.value);
   }
@@ -158,6 +163,7 @@ AttentionArguments AttentionBackwardCase::forward_call() const {
   return {.query = arguments_.query,
           .key = arguments_.key,
           .value = arguments_.value,
+          .bias = arguments_.bias,
           .output = output_.data(),
           .saved = saved,
           .softcap = operands_.softcap()};
@@ -167,7 +173,8 @@ double AttentionBackwardCase::flops() const { return 2 * 2 * multiply_adds(opera
 
 Check AttentionBackwardCase::verify(const std::function<void(Stream)>& enqueue) {
   const Stream stream = device_.own_stream();
-  for (const HeadsOutput* gradient : {&query_gradient_, &key_gradient_, &value_gradient_}) gradient->poison(stream);
+  for (const HeadsOutput* gradient : {&query_gradient_, &key_gradient_, &value_gradient_, &bias_gradient_})
+    gradient->poison(stream);
   enqueue(stream);
   device_.synchronize(stream);
 
@@ -179,10 +186,14 @@ Check AttentionBackwardCase::verify(const std::function<void(Stream)>& enqueue) 
         check.error = std::max(check.error, output.error(contents, head, reference));
       });
   };
-  compare(query_gradient_, "the queries' gradient", [&](std::size_t i, const auto& compare_head) {
-    for (std::int64_t j = 0; j < operands_.group(); ++j)
-      compare_head(key_heads_[i] * operands_.group() + j, reference_[i].query[static_cast<std::size_t>(j)]);
-  });
+  const auto compare_queries = [&](const HeadsOutput& output, const char* name, auto gradients) {
+    compare(output, name, [&](std::size_t i, const auto& compare_head) {
+      for (std::int64_t j = 0; j < operands_.group(); ++j)
+        compare_head(key_heads_[i] * operands_.group() + j, (reference_[i].*gradients)[static_cast<std::size_t>(j)]);
+    });
+  };
+  compare_queries(query_gradient_, "the queries' gradient", &SharedGradients::query);
+  compare_queries(bias_gradient_, "the biases' gradient", &SharedGradients::bias);
   compare(key_gradient_, "the keys' gradient",
           [&](std::size_t i, const auto& compare_head) { compare_head(key_heads_[i], reference_[i].key); });
   compare(value_gradient_, "the values' gradient",

@@ -45,8 +45,8 @@ class AttentionCase final : public CaseOf<AttentionArguments> {
 
 /// The gradients of the heads that share keys.
 struct SharedGradients {
-  std::vector<std::vector<double>> query;  ///< of each head
-  std::vector<double> key, value;          ///< summed over the heads
+  std::vector<std::vector<double>> query, bias;  ///< of each head
+  std::vector<double> key, value;                ///< summed over the heads
 };
 
 class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
@@ -62,7 +62,7 @@ class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
 
   /// Operations of the four products that the gradients need: two for each multiply-add.
   double flops() const override;
-  /// Checks the three gradients; `error` is the largest of their errors.
+  /// Checks all gradients; `error` is the largest of their errors.
   Check verify(const std::function<void(Stream)>& enqueue) override;
 
  private:
@@ -79,6 +79,7 @@ class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
   HeadsOutput query_gradient_;
   HeadsOutput key_gradient_;
   HeadsOutput value_gradient_;
+  HeadsOutput bias_gradient_;  ///< empty where the problem is not biased
 };
 
 }  // namespace vostok::tune

@@ -78,6 +78,7 @@ double HeadsOutput::error(const GuardedOutput::Contents& contents, std::int64_t 
 AttentionOperands::AttentionOperands(device::Device& device, const SparseAttention& problem, sparse::Csr mask,
                                      std::uint64_t seed)
     : problem_(resolved(problem)),
+      bias_(device, problem_, mask, seed + 6),
       mask_(problem.causal ? sparse::causal_mask(mask) : std::move(mask)),
       query_(device, problem_, query_shape(), problem_.batch, seed),
       key_(device, problem_, key_shape(), ops::key_heads_of(problem_), seed + 1),
@@ -126,7 +127,8 @@ sparse::AttentionHead AttentionOperands::head(std::int64_t head) const {
           .n = problem_.n,
           .value_size = problem_.value_size,
           .scale = 1 / std::sqrt(static_cast<double>(problem_.n)),
-          .softcap = softcap()};
+          .softcap = softcap(),
+          .bias = bias_.seen(head)};
 }
 
 std::vector<std::int64_t> AttentionOperands::sampled_heads(std::uint64_t seed) const {

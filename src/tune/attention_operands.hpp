@@ -12,6 +12,7 @@
 #include "ops/stored_matrix.hpp"
 #include "sparse/attention_reference.hpp"
 #include "sparse/csr.hpp"
+#include "tune/attention_bias.hpp"
 #include "tune/case.hpp"
 #include "tune/device_operand.hpp"
 #include "tune/guarded_output.hpp"
@@ -77,6 +78,7 @@ class AttentionOperands {
   const HeadsInput& query() const { return query_; }
   const HeadsInput& key() const { return key_; }
   const HeadsInput& value() const { return value_; }
+  const BiasInput& bias() const { return bias_; }
   sparse::AttentionHead head(std::int64_t head) const;
 
   /// Of all heads of queries, or of keys.
@@ -101,6 +103,7 @@ class AttentionOperands {
   std::vector<std::int64_t> sampled(std::int64_t count, std::int64_t heads_each, std::uint64_t seed) const;
 
   SparseAttention problem_;  ///< value_size filled in
+  BiasInput bias_;
   sparse::Csr mask_;
   HeadsInput query_;
   HeadsInput key_;

@@ -21,6 +21,7 @@ struct FusedAttentionTraits {
   bool capped = false;   ///< scores go through tanh
   bool causal = false;
   int terms = 0;  ///< in 16 bits that each f32 is multiplied as; 0: of elements that have 16 bits
+  bool biased = false;  ///< elements of the mask have biases
 };
 
 /// Whether own lines are keys, and those of tiles queries (abi/fused_backward.h).
@@ -64,6 +65,10 @@ struct FusedAttentionArgs {
   long long key_offset;  ///< a query's own key, behind which it sees none, less its number
   AttentionTerms terms;  ///< of operands of f32
   long long keys;        ///< of a head
+  float softcap;
+  const void* bias;  ///< [heads of queries, elements of the mask]
+  long long bias_stride;
+  const int* places;  ///< by key: of the elements that are walked, in the order of biases
 };
 
 template <FieldsOf<FusedAttentionTraits> S, class Visit>
@@ -78,6 +83,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("capped", traits.capped);
   visit("causal", traits.causal);
   visit("terms", traits.terms);
+  visit("biased", traits.biased);
 }
 
 /// Sizes that kernels take.

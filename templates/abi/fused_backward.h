@@ -36,6 +36,7 @@ struct FusedBackwardTraits {
   bool grouped = false;  ///< heads of queries share those of keys
   bool capped = false;   ///< scores go through tanh
   bool causal = false;
+  bool biased = false;  ///< elements of the mask have biases
 };
 
 constexpr bool is_by_key(const FusedBackwardTraits& traits) { return traits.part == BackwardPart::by_key; }
@@ -66,6 +67,8 @@ struct FusedBackwardArgs {
   const float* logarithms;  ///< [heads, queries]: of the sum of exponentials
   void* key_gradient;       ///< by own lines of key_size, laid out as these
   void* value_gradient;
+  void* bias_gradient;  ///< [heads of queries, elements of the mask], or null
+  long long elements;   ///< of the mask
 };
 
 template <FieldsOf<FusedBackwardTraits> S, class Visit>
@@ -79,6 +82,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("grouped", traits.grouped);
   visit("capped", traits.capped);
   visit("causal", traits.causal);
+  visit("biased", traits.biased);
 }
 
 template <FieldsOf<FusedBackwardConfig> S, class Visit>

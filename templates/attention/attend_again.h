@@ -5,6 +5,7 @@
 
 #include "abi/fused_attention.h"
 #include "attention/online_softmax.h"
+#include "attention/score_bias.h"
 #include "attention/seen_lines.h"
 #include "attention/soft_cap.h"
 #include "parts/element.h"
@@ -32,7 +33,7 @@ class AttendAgain {
 #pragma unroll 1
     for (int i = args_.row_offsets[row_]; i < args_.row_offsets[row_ + 1]; ++i) {
       const long long key = static_cast<const typename Index<traits.index>::Storage*>(args_.column_indices)[i];
-      if (sees<F>(args_, row_, key)) add(query, key);
+      if (sees<F>(args_, row_, key) && !is_removed(i)) add(query, key, i);
     }
     store();
   }
@@ -47,20 +48,32 @@ class AttendAgain {
     }
   }
 
-  __device__ ScoreRates<traits.capped> rates() const { return ScoreRates<traits.capped>(args_); }
+  __device__ ScoreRates<F> rates() const { return ScoreRates<F>(args_); }
 
   /// Halves of differences of scores do not overflow.
   __device__ float power(float half_score, float origin) const {
     return fast_exp2((half_score - origin) * fminf(2.0F * rates().exponent, 0x1.fffffep127F));
   }
 
-  __device__ void add(const float (&query)[key_parts], long long key) {
+  /// Whether an element's bias is -infinity: its key and value may hold anything.
+  __device__ bool is_removed(int place) const {
+    if constexpr (traits.biased) return HeadBias<F>(args_, head_).at(place) == -attention_infinity();
+    else return false;
+  }
+
+  /// Of what the cap has left.
+  __device__ float half_score(float score, int place) const {
+    if constexpr (traits.biased) return fmaf(score, 0.5F * rates().outer, 0.5F * HeadBias<F>(args_, head_).at(place));
+    else return score * (ScoreRates<F>::flips_scores(args_) ? -0.5F : 0.5F);
+  }
+
+  __device__ void add(const float (&query)[key_parts], long long key, int place) {
     float of_key[key_parts];
     load<key_parts>(of_key, args_.key, key_head_ * args_.key_stride + key * args_.key_leading, args_.key_size);
     float score = 0.0F;
 #pragma unroll
     for (int p = 0; p < key_parts; ++p) score = fmaf(query[p], of_key[p], score);
-    score = rates().cap(warp_sum<1>(score)) * (ScoreRates<traits.capped>::flips_scores(args_) ? -0.5F : 0.5F);
+    score = half_score(rates().cap(warp_sum<1>(score)), place);
     const float largest = fmaxf(largest_, score);
     const float origin = largest == -attention_infinity() ? 0.0F : largest;
     const float factor = power(largest_, origin), exponential = power(score, origin);

@@ -6,6 +6,7 @@
 #include "abi/fused_backward.h"
 #include "attention/attention_work.h"
 #include "attention/gradient_again.h"
+#include "attention/score_bias.h"
 #include "attention/soft_cap.h"
 #include "attention/strip_store.h"
 #include "parts/shared_address.h"
@@ -19,7 +20,12 @@ class BackwardStrip {
 
  public:
   __device__ BackwardStrip(const FusedBackwardArgs& args, long long head, long long first_row)
-      : args_(args), head_(head), first_row_(first_row), lane_(threadIdx.x % 32), rates_(args.walk) {}
+      : args_(args),
+        head_(head),
+        first_row_(first_row),
+        lane_(threadIdx.x % 32),
+        rates_(args.walk),
+        bias_(args.walk, query_head<F>(args.walk, head, 0)) {}
 
   /// Once the launch before has stored them.
   __device__ void take_numbers() {
@@ -29,10 +35,22 @@ class BackwardStrip {
         if (row(half) < args_.walk.rows) numbers_[half] = load_numbers(args_, head_, row(half));
   }
 
+  /// Once for each head of queries: of own lines, or by key of those that a turn meets.
+  __device__ void take_turn(int turn) { bias_ = HeadBias<F>(args_.walk, query_head<F>(args_.walk, head_, turn)); }
+
+  /// Of scores that are on their way: those of keys from octet `first` on, that `bits` has.
+  template <int octets>
+  __device__ void load_bias(unsigned (&biases)[octets][2], const TilePlaces<F>& places, int first,
+                            unsigned bits) const {
+    if constexpr (traits.biased) bias_.load(biases, places, first, bits);
+  }
+
   /// Adds scores, of which exponentials become, and gradients of probabilities to the two numbers of each own query.
   template <int octets>
-  __device__ void add_rows(float (&scores)[octets][4], const float (&gradients)[octets][4], unsigned bits) {
+  __device__ void add_rows(float (&scores)[octets][4], const float (&gradients)[octets][4], unsigned bits,
+                           const unsigned (&biases)[octets][2]) {
     rates_.cap(scores);
+    if constexpr (traits.biased) add_bias<F>(scores, rates_, biases);
     mask_scores<octets>(scores, bits);
     float factors[2];
     softmax_.add(scores, {rates_.exponent, rates_.exponent}, factors);
@@ -97,6 +115,32 @@ class BackwardStrip {
     }
   }
 
+  /// Where scores are biased, all of that at once, and by query the gradients by biases, on their way to memory.
+  template <int octets>
+  __device__ void make_biased(float (&scores)[octets][4], float (&gradients)[octets][4], unsigned bits,
+                              SharedAddress numbers, const unsigned (&biases)[octets][2], const TilePlaces<F>& places,
+                              int first) const {
+#pragma unroll
+    for (int o = 0; o < octets; ++o) {
+      float logarithms[2], inners[2], by_bias[4];
+      load_columns(logarithms, numbers, o);
+      load_columns(inners, numbers + 4, o);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const Curve curve = rates_.curve(scores[o][i]);
+        const float score = rates_.biased(curve.value, HeadBias<F>::of(biases[o], i));
+        const float logarithm = part == BackwardPart::by_key ? logarithms[i % 2] : numbers_[i / 2].logarithm;
+        const bool named = is_named(bits, o, i);
+        scores[o][i] = named ? fast_exp2(fmaf(score, rates_.exponent, -logarithm)) : 0.0F;
+        by_bias[i] = named ? scores[o][i] * (gradients[o][i] - inner(inners, i)) : 0.0F;
+        gradients[o][i] = named ? by_bias[i] * curve.slope : 0.0F;
+      }
+      if (part == BackwardPart::by_query && args_.bias_gradient != nullptr)
+        places.visit_octet(first + o, bits >> 4 * o,
+                           [&](int i, int place) { store_bias_gradient<F>(args_, head_, place, by_bias[i]); });
+    }
+  }
+
   __device__ void store_rows() {
     softmax_.finish();
 #pragma unroll
@@ -130,6 +174,7 @@ class BackwardStrip {
           .store(value_sums);
       find_finite<value_octets>(finite, value_sums);
     }
+    if constexpr (traits.biased && traits.causal && part == BackwardPart::by_query) clear_unseen();
 #pragma unroll
     for (int half = 0; half < 2; ++half) make_again(half, finite[half]);
   }
@@ -150,6 +195,22 @@ class BackwardStrip {
         words[c] = __builtin_bit_cast(float, load_word(from + 8 * (8 * octet + 2 * (lane_ % 4) + c)));
   }
 
+  /// Gradients by biases of elements that are not seen: the last ones of each query, whose tiles may not be walked.
+  __device__ void clear_unseen() const {
+    const FusedAttentionArgs& walk = args_.walk;
+    if (args_.bias_gradient == nullptr) return;
+    const long long end = min(first_row_ + strip_queries(), walk.rows);
+#pragma unroll 1
+    for (long long query = first_row_; query < end; ++query)
+#pragma unroll 1
+      for (int place = walk.row_offsets[query + 1] - 1 - static_cast<int>(lane_); place >= walk.row_offsets[query];
+           place -= 32) {
+        if (sees<F>(walk, query, static_cast<const typename Index<traits.index>::Storage*>(walk.column_indices)[place]))
+          break;
+        store_bias_gradient<F>(args_, head_, place, 0.0F);
+      }
+  }
+
   /// Every lane of the warp comes here.
   __device__ void make_again(int half, bool finite) const {
     visit_lines(lanes_of_lines(row(half) < args_.walk.rows && !finite), row(half),
@@ -160,7 +221,8 @@ class BackwardStrip {
   const long long head_;
   const long long first_row_;
   const unsigned lane_;
-  const ScoreRates<traits.capped> rates_;
+  const ScoreRates<F> rates_;
+  HeadBias<F> bias_;
   QueryNumbers numbers_[2] = {};
   OnlineSoftmax softmax_;
   float weighted_[2] = {0.0F, 0.0F};

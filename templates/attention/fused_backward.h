@@ -50,16 +50,18 @@ class BackwardWarp {
         keys_(own + own_fragment(threadIdx.x / 32 * strip_queries(), key_line)),
         values_(own +
                 (block_queries(config) * key_line + own_fragment(threadIdx.x / 32 * strip_queries(), value_line))),
-        sign_(ScoreRates<traits.capped>::flips_scores(args.walk) ? 0x80008000U : 0) {}
+        sign_(ScoreRates<F>::flips_scores(args.walk) ? 0x80008000U : 0) {}
 
   /// Once the launch before has stored them.
   __device__ void take_numbers() { strip_.take_numbers(); }
 
-  __device__ void add(SharedAddress stage, const unsigned (&bits)[1]) {
+  __device__ void take_turn(int turn) { strip_.take_turn(turn); }
+
+  __device__ void add(SharedAddress stage, const unsigned (&bits)[1], const TilePlaces<F>& places) {
 #pragma unroll
     for (int p = 0; p < tile_keys() / config.step_keys; ++p) {
       unsigned of_part[1];
-      if (part_bits<octets>(of_part, bits, p)) add_part(stage, p * config.step_keys, of_part[0]);
+      if (part_bits<octets>(of_part, bits, p)) add_part(stage, p * config.step_keys, of_part[0], places);
     }
   }
 
@@ -69,7 +71,9 @@ class BackwardWarp {
   }
 
  private:
-  __device__ void add_part(SharedAddress stage, int first, unsigned bits) {
+  __device__ void add_part(SharedAddress stage, int first, unsigned bits, const TilePlaces<F>& places) {
+    [[maybe_unused]] unsigned biases[octets][2];
+    strip_.load_bias(biases, places, first / 8, bits);
     float scores[1][octets][4] = {}, gradients[1][octets][4] = {};
     multiply_lines<traits.element, traits.key_size>(
         scores, stage + column_fragment(first, key_line), key_line,
@@ -78,12 +82,16 @@ class BackwardWarp {
         gradients, stage + (Places::values + column_fragment(first, value_line)), value_line,
         [&](unsigned(&own)[1][4], int k) { load_strips(own, values_, value_line, k, 0); });
     if constexpr (part == BackwardPart::rows) {
-      strip_.add_rows(scores[0], gradients[0], bits);
+      strip_.add_rows(scores[0], gradients[0], bits, biases);
     } else {
       const SharedAddress numbers = stage + (Places::numbers + 8 * first);
-      if constexpr (traits.capped) strip_.cap(scores[0], gradients[0], numbers);
-      strip_.make_probabilities(scores[0], bits, numbers);
-      strip_.make_gradients(gradients[0], scores[0], bits, numbers);
+      if constexpr (traits.biased) {
+        strip_.make_biased(scores[0], gradients[0], bits, numbers, biases, places, first / 8);
+      } else {
+        if constexpr (traits.capped) strip_.cap(scores[0], gradients[0], numbers);
+        strip_.make_probabilities(scores[0], bits, numbers);
+        strip_.make_gradients(gradients[0], scores[0], bits, numbers);
+      }
       unsigned weights[1][octets / 2][4];
       pack_weights<traits.element>(weights[0], gradients[0]);
       multiply_weights<traits.element>(key_sums_, weights, stage + row_fragment(first, key_line), key_line);
@@ -135,7 +143,9 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
                                                 threadIdx.x);
   const unsigned strip = threadIdx.x / 32;
   unsigned bits[1] = {};
+  TilePlaces<F> places[1];
   if (work.first_tile < work.end_tile) load_bits<F>(bits, walk, work, work.first_tile, strip);
+  load_places<F>(places, walk, work.first_tile, work.end_tile, strip);
   follow_previous_launch();
 
   if (copies.has_next()) copy_block<F>(args, work, own);  // else there may be no operands either
@@ -155,7 +165,8 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   warp.take_numbers();
   RingPlace<config.stages> place;
 #pragma unroll 1
-  for (int turn = 0; turn < turns<F>(walk); ++turn)
+  for (int turn = 0; turn < turns<F>(walk); ++turn) {
+    warp.take_turn(turn);
 #pragma unroll 1
     for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
       wait_async<config.stages - 2>();
@@ -164,10 +175,14 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
       unsigned next_bits[1] = {};
       const int next = work.behind(tile);
       if (next < work.end_tile) load_bits<F>(next_bits, walk, work, next, strip);
-      warp.add(stages + place.stage * backward_stage_bytes(traits), bits);
+      TilePlaces<F> next_places[1];
+      load_places<F>(next_places, walk, next, work.end_tile, strip);
+      warp.add(stages + place.stage * backward_stage_bytes(traits), bits, places[0]);
       bits[0] = next_bits[0];
+      places[0] = next_places[0];
       place.advance();
     }
+  }
   wait_async<0>();
   warp.store();
 }

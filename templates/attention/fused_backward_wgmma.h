@@ -76,18 +76,23 @@ class BackwardGroup {
  public:
   /// `own`: shared address of the group's own lines.
   __device__ BackwardGroup(const FusedBackwardArgs& args, long long head, long long first_row, unsigned own)
-      : strip_(args, head, first_row), own_(own), negative_(ScoreRates<traits.capped>::flips_scores(args.walk)) {}
+      : strip_(args, head, first_row), own_(own), negative_(ScoreRates<F>::flips_scores(args.walk)) {}
 
   /// Once the launch before has stored them.
   __device__ void take_numbers() { strip_.take_numbers(); }
 
+  __device__ void take_turn(int turn) { strip_.take_turn(turn); }
+
   /// A tile: makes of scores and gradients of probabilities what is multiplied next, which is then on its way, or adds
   /// them to the numbers of own queries. `meanwhile` runs once both are queued.
   template <class Meanwhile>
-  __device__ void add(unsigned stage, SharedAddress numbers, unsigned bits, Meanwhile meanwhile) {
+  __device__ void add(unsigned stage, SharedAddress numbers, unsigned bits, const TilePlaces<F>& places,
+                      Meanwhile meanwhile) {
     float scores[octets][4], gradients[octets][4];
+    [[maybe_unused]] unsigned biases[octets][2];
     multiply_lines<traits.key_size>(scores, own_, stage);
     multiply_lines<traits.value_size>(gradients, own_ + Slabs::own_values, stage + Slabs::values);
+    strip_.load_bias(biases, places, 0, bits);
     meanwhile();
     wait_multiplications<1>();
     settle_multiplications(scores);
@@ -98,14 +103,15 @@ class BackwardGroup {
     if constexpr (part == BackwardPart::rows) {
       wait_multiplications();
       settle_multiplications(gradients);
-      strip_.add_rows(scores, gradients, bits);
+      strip_.add_rows(scores, gradients, bits, biases);
     } else {
-      if constexpr (traits.capped) {
+      if constexpr (traits.capped || traits.biased) {
         wait_multiplications();
         settle_multiplications(gradients);
-        strip_.cap(scores, gradients, numbers);
       }
-      strip_.make_probabilities(scores, bits, numbers);
+      if constexpr (traits.capped && !traits.biased) strip_.cap(scores, gradients, numbers);
+      if constexpr (traits.biased) strip_.make_biased(scores, gradients, bits, numbers, biases, places, 0);
+      else strip_.make_probabilities(scores, bits, numbers);
       wait_multiplications();
       settle_multiplications(gradients);
       settle_sums();
@@ -113,7 +119,7 @@ class BackwardGroup {
         pack_weights<traits.element>(probabilities_, scores);
         multiply_weights<value_width>(value_sums_, probabilities_, stage + Slabs::values);
       }
-      strip_.make_gradients(gradients, scores, bits, numbers);
+      if constexpr (!traits.biased) strip_.make_gradients(gradients, scores, bits, numbers);
       pack_weights<traits.element>(weights_, gradients);
       multiply_weights<key_width>(key_sums_, weights_, stage);
     }
@@ -214,19 +220,24 @@ __device__ inline void walk_tiles(const FusedBackwardArgs& args, const Attention
   const auto release = [&](unsigned stage) { arrive(stages.empty(stage)); };  // every lane for what it has read
   unsigned bits[1];
   load_tile_bits<F>(bits, walk, work, work.first_tile, strip);
+  TilePlaces<F> places[1];
+  load_places<F>(places, walk, work.first_tile, work.end_tile, strip);
   group.take_numbers();
   wait_barrier(stages.own_full(), 0);
   RingPlace<F::config.stages> place;
   unsigned before = 0;
 #pragma unroll 1
-  for (int turn = 0; turn < turns<F>(walk); ++turn)
+  for (int turn = 0; turn < turns<F>(walk); ++turn) {
+    group.take_turn(turn);
 #pragma unroll 1
     for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
       wait_barrier(stages.full(place.stage), place.parity);
       publish_to_async_proxy();
       const unsigned now = bits[0];
-      group.add(stages.stage(place.stage), stages.numbers(place.stage), now, [&] {
+      const TilePlaces<F> places_now = places[0];
+      group.add(stages.stage(place.stage), stages.numbers(place.stage), now, places_now, [&] {
         load_tile_bits<F>(bits, walk, work, work.behind(tile), strip);
+        load_places<F>(places, walk, work.behind(tile), work.end_tile, strip);
         if (queues_ahead(F::traits) && (tile > work.first_tile || turn > 0)) {
           wait_multiplications<2>();
           release(before);
@@ -239,6 +250,7 @@ __device__ inline void walk_tiles(const FusedBackwardArgs& args, const Attention
       before = place.stage;
       place.advance();
     }
+  }
 }
 
 template <class F>

@@ -13,6 +13,7 @@
 #include "attention/attention_work.h"
 #include "attention/mma_products.h"
 #include "attention/online_softmax.h"
+#include "attention/score_bias.h"
 #include "attention/score_scales.h"
 #include "attention/soft_cap.h"
 #include "attention/tile_copies.h"
@@ -60,7 +61,8 @@ class FusedMmaWarp {
  public:
   __device__ FusedMmaWarp(const FusedAttentionArgs& args, const AttentionWork<F>& work, SharedAddress queries)
       : queries_(queries + own_fragment(threadIdx.x / 32 * strips * strip_queries(), key_line)),
-        sign_(traits.terms == 0 && ScoreRates<traits.capped>::flips_scores(args) ? 0x80008000U : 0) {
+        bias_(args, work.head),
+        sign_(traits.terms == 0 && ScoreRates<F>::flips_scores(args) ? 0x80008000U : 0) {
 #pragma unroll
     for (int q = 0; q < strips; ++q)
       scales_[q].begin(args, work.head, work.first_row + (threadIdx.x / 32 * strips + q) * strip_queries());
@@ -74,12 +76,12 @@ class FusedMmaWarp {
     }
   }
 
-  /// The warp's part of a tile: `bits` of each strip.
-  __device__ void add(SharedAddress stage, const unsigned (&bits)[strips]) {
+  /// The warp's part of a tile: `bits` and places of each strip.
+  __device__ void add(SharedAddress stage, const unsigned (&bits)[strips], const TilePlaces<F> (&places)[strips]) {
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
       unsigned of_part[strips];
-      if (part_bits<octets>(of_part, bits, part)) add_part(stage, part * config.step_keys, of_part);
+      if (part_bits<octets>(of_part, bits, part)) add_part(stage, part * config.step_keys, of_part, places);
     }
   }
 
@@ -96,7 +98,12 @@ class FusedMmaWarp {
   __device__ const OnlineSoftmax& softmax(int strip) const { return softmax_[strip]; }
 
  private:
-  __device__ void add_part(SharedAddress stage, int first_key, const unsigned (&bits)[strips]) {
+  __device__ void add_part(SharedAddress stage, int first_key, const unsigned (&bits)[strips],
+                           const TilePlaces<F> (&places)[strips]) {
+    [[maybe_unused]] unsigned biases[strips][octets][2];
+    if constexpr (traits.biased)  // so that they come while scores are multiplied
+#pragma unroll
+      for (int q = 0; q < strips; ++q) bias_.load(biases[q], places[q], first_key / 8, bits[q]);
     float scores[strips][octets][4] = {};
     visit_products<line_terms>([&](int own_part, int part) {
       const SharedAddress keys = stage + (column_fragment(first_key, key_line) + 2 * part * traits.key_size);
@@ -111,6 +118,7 @@ class FusedMmaWarp {
 #pragma unroll
     for (int q = 0; q < strips; ++q) {
       scales_[q].template scale<config.step_keys>(scores[q], key_exponents);
+      if constexpr (traits.biased) add_bias<F>(scores[q], scales_[q].rates(), biases[q]);
       mask_scores<octets>(scores[q], bits[q]);
       float factors[2];
       softmax_[q].add(scores[q], {scales_[q].rate(0), scales_[q].rate(1)}, factors);
@@ -152,6 +160,7 @@ class FusedMmaWarp {
 
   const SharedAddress queries_;  ///< the lane's line of the warp's first strip
   ScoreScales<F> scales_[strips];
+  const HeadBias<F> bias_;
   const unsigned sign_;  ///< of the scale, for two queries' elements
   unsigned kept_[config.keeps_queries ? key_steps : 1][strips][4];
   float sums_[strips][value_octets][4] = {};
@@ -173,7 +182,9 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   TileCopies<F, PaddedPlaces<F>, threads(config)> copies(args, tile_head<F>(args, work.head), work.first_tile,
                                                          work.end_tile, threadIdx.x);
   unsigned bits[strips] = {};
+  TilePlaces<F> places[strips];
   if (work.first_tile < work.end_tile) load_bits<F>(bits, args, work, work.first_tile, first_strip);
+  load_places<F>(places, args, work.first_tile, work.end_tile, first_strip);
   follow_previous_launch();
 
   // Where no query of the mask names a key there may be no queries either.
@@ -195,9 +206,14 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     if (tile == work.first_tile) warp.take_queries();
     unsigned next_bits[strips] = {};
     if (tile + 1 < work.end_tile) load_bits<F>(next_bits, args, work, tile + 1, first_strip);
-    warp.add(stages + place.stage * attention_stage_bytes(traits), bits);
+    TilePlaces<F> next_places[strips];
+    load_places<F>(next_places, args, tile + 1, work.end_tile, first_strip);
+    warp.add(stages + place.stage * attention_stage_bytes(traits), bits, places);
 #pragma unroll
-    for (int q = 0; q < strips; ++q) bits[q] = next_bits[q];
+    for (int q = 0; q < strips; ++q) {
+      bits[q] = next_bits[q];
+      places[q] = next_places[q];
+    }
     place.advance();
   }
   wait_async<0>();

@@ -10,6 +10,7 @@
 #include "attention/attention_output.h"
 #include "attention/attention_work.h"
 #include "attention/online_softmax.h"
+#include "attention/score_bias.h"
 #include "attention/score_scales.h"
 #include "attention/soft_cap.h"
 #include "attention/tile_copies.h"
@@ -71,7 +72,8 @@ class AttentionGroup {
                             unsigned group, unsigned strip)
       : queries_(queries),
         group_(group),
-        negative_(traits.terms == 0 && ScoreRates<traits.capped>::flips_scores(args)) {
+        bias_(args, work.head),
+        negative_(traits.terms == 0 && ScoreRates<F>::flips_scores(args)) {
     scales_.begin(args, work.head, work.first_row + strip * strip_queries());
   }
 
@@ -129,6 +131,14 @@ class AttentionGroup {
     commit_multiplications();
   }
 
+  /// The biases of scores that are on their way.
+  __device__ void take_bias(const TilePlaces<F> (&places)[F::config.step_tiles],
+                            const unsigned (&bits)[F::config.step_tiles]) {
+    if constexpr (F::traits.biased)
+#pragma unroll
+      for (int t = 0; t < F::config.step_tiles; ++t) bias_.load(biases_[t], places[t], 0, bits[t]);
+  }
+
   /// Makes exponentials of a stage's scores, once they are there. They become probabilities by `take`.
   __device__ void exponentiate(const unsigned (&bits)[F::config.step_tiles], unsigned stage) {
     settle_multiplications(scores_);
@@ -138,6 +148,9 @@ class AttentionGroup {
     }
     const SharedAddress exponents = {stage + SlabPlaces<F>::exponents};
     scales_.template scale<keys_of_step>(scores_, exponents);
+    if constexpr (traits.biased)
+#pragma unroll
+      for (int t = 0; t < F::config.step_tiles; ++t) add_bias<F>(scores_, scales_.rates(), biases_[t], 8 * t);
     mask_scores<8>(scores_, bits[0]);
     if constexpr (F::config.step_tiles == 2) mask_scores<8, 8>(scores_, bits[1]);
     softmax_.add(scores_, {scales_.rate(0), scales_.rate(1)}, factors_);
@@ -183,10 +196,12 @@ class AttentionGroup {
   const unsigned queries_;
   const unsigned group_;
   ScoreScales<F> scales_;
+  const HeadBias<F> bias_;
   const bool negative_;
   unsigned kept_[keeps ? key_steps : 1][4];
   float scores_[octets][4];
   float factors_[2];
+  unsigned biases_[traits.biased ? F::config.step_tiles : 1][8][2];
   unsigned probabilities_[parts][octets / 2][4];
   float sums_[width / 8][4] = {};
   float step_sums_[promotes(traits) ? width / 8 : 1][4] = {};
@@ -260,6 +275,15 @@ __device__ inline void copy_tiles(const FusedAttentionArgs& args, const Attentio
   }
 }
 
+/// The places of a strip in the tiles of a step.
+template <class F>
+__device__ inline void load_step_places(TilePlaces<F> (&places)[F::config.step_tiles], const FusedAttentionArgs& args,
+                                        const AttentionWork<F>& work, int tile, unsigned strip) {
+#pragma unroll
+  for (int t = 0; t < F::config.step_tiles; ++t)
+    if (tile + t < work.end_tile) places[t].load(args, tile + t, strip);
+}
+
 /// The tiles of a warpgroup, whose sums and statistics are complete on return.
 template <class F>
 __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWork<F>& work,
@@ -270,6 +294,8 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   RingPlace<F::config.stages>& ring = place.ring;
   unsigned bits[step], next_bits[step];
   load_tile_bits<F>(bits, args, work, work.first_tile, strip);
+  TilePlaces<F> places[step];
+  load_step_places(places, args, work, work.first_tile, strip);
   constexpr bool apart = values_apart(F::traits);
   const auto wait_full = [&] {
     wait_barrier(stages.full(ring.stage), ring.parity);
@@ -295,6 +321,8 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   wait_full();
   group.begin_scores(stages.stage(ring.stage));
   load_tile_bits<F>(next_bits, args, work, work.first_tile + step, strip);
+  group.take_bias(places, bits);
+  load_step_places(places, args, work, work.first_tile + step, strip);
   wait_multiplications();
   exponentiate();
   group.take();
@@ -308,6 +336,8 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
 #pragma unroll
     for (int t = 0; t < step; ++t) bits[t] = next_bits[t];
     load_tile_bits<F>(next_bits, args, work, tile + step, strip);
+    group.take_bias(places, bits);
+    load_step_places(places, args, work, tile + step, strip);
     wait_multiplications<1>();
     exponentiate();
     wait_multiplications();

@@ -4,6 +4,7 @@
 
 #include "abi/fused_backward.h"
 #include "attention/online_softmax.h"
+#include "attention/score_bias.h"
 #include "attention/seen_lines.h"
 #include "attention/soft_cap.h"
 #include "parts/element.h"
@@ -33,6 +34,13 @@ __device__ inline void store_numbers(const FusedBackwardArgs& args, long long he
   store_global<false>(reinterpret_cast<Vector<float, 2>*>(args.statistics + 2 * (head * args.queries + query)), pair);
 }
 
+/// The gradient by an element's bias.
+template <class F>
+__device__ inline void store_bias_gradient(const FusedBackwardArgs& args, long long head, int place, float gradient) {
+  using Type = Element<F::traits.element>;
+  static_cast<typename Type::Storage*>(args.bias_gradient)[head * args.elements + place] = Type::from_float(gradient);
+}
+
 template <class F>
 class GradientAgain {
   static constexpr auto traits = F::traits;
@@ -58,7 +66,7 @@ class GradientAgain {
 #pragma unroll 1
       for (int i = walk.row_offsets[row_]; i < walk.row_offsets[row_ + 1]; ++i) {
         const long long other = static_cast<const typename Index<traits.index>::Storage*>(walk.column_indices)[i];
-        if (sees<F>(walk, row_, other)) add(first_head + turn, other);
+        if (sees<F>(walk, row_, other)) add(first_head + turn, other, i);
       }
     if constexpr (traits.part == BackwardPart::rows) {
       if (lane_ == 0) store_numbers(args_, head_, row_, origin_, total_, weighted_);
@@ -88,15 +96,28 @@ class GradientAgain {
     return warp_sum<1>(sum);
   }
 
-  /// A line of a tile, and its head.
-  __device__ void add(long long head, long long other) {
+  /// 0 of a problem without biases.
+  __device__ float bias(long long head, int place) const {
+    if constexpr (traits.biased) return HeadBias<F>(args_.walk, by_key ? head : head_).at(place);
+    else return 0.0F;
+  }
+
+  __device__ void note_bias_gradient(int place, float gradient) const {
+    if constexpr (traits.biased && traits.part == BackwardPart::by_query)
+      if (lane_ == 0 && args_.bias_gradient != nullptr) store_bias_gradient<F>(args_, head_, place, gradient);
+  }
+
+  /// A line of a tile, and its head; `place`: among the mask's elements as they are walked.
+  __device__ void add(long long head, long long other, int place) {
     const FusedAttentionArgs& walk = args_.walk;
+    const float bias_of_score = bias(head, place);
+    // What it removes may hold anything.
+    if (traits.biased && bias_of_score == -attention_infinity()) return note_bias_gradient(place, 0.0F);
     float key[key_parts], value[value_parts];
     load(key, walk.key, head * walk.key_stride + other * walk.key_leading, walk.key_size);
     load(value, walk.value, head * walk.value_stride + other * walk.value_leading, walk.value_size);
-    const Curve curve =
-        rates_.curve(product(own_key_, key) * (ScoreRates<traits.capped>::flips_scores(walk) ? -1.0F : 1.0F));
-    const float score = curve.value;
+    const Curve curve = rates_.curve(product(own_key_, key) * (ScoreRates<F>::flips_scores(walk) ? -1.0F : 1.0F));
+    const float score = traits.biased ? rates_.biased(curve.value, bias_of_score) : curve.value;
     const float gradient = product(own_value_, value);
     if constexpr (traits.part == BackwardPart::rows) {
       const float origin = fmaxf(origin_, score * rates_.exponent);
@@ -109,6 +130,7 @@ class GradientAgain {
       if constexpr (by_key) numbers_ = load_numbers(args_, head, other);
       const float probability = fast_exp2(fmaf(score, rates_.exponent, -numbers_.logarithm));
       const float score_gradient = probability * (curve.slope * (gradient - numbers_.inner));
+      if constexpr (traits.biased) note_bias_gradient(place, probability * (gradient - numbers_.inner));
 #pragma unroll
       for (int p = 0; p < key_parts; ++p) key_sums_[p] = fmaf(score_gradient, key[p], key_sums_[p]);
       if constexpr (by_key) {
@@ -133,7 +155,7 @@ class GradientAgain {
   const long long head_;
   const long long row_;
   const unsigned lane_;
-  const ScoreRates<traits.capped> rates_;
+  const ScoreRates<F> rates_;
   float own_key_[key_parts];
   float own_value_[value_parts];
   QueryNumbers numbers_ = {};

@@ -22,6 +22,9 @@ __device__ inline float exponent_rate(float scale) {
   return magnitude <= largest ? fminf(fmaxf(magnitude * log2_e, 0x1p-149F), largest) : scale - scale;
 }
 
+/// A factor, or NaN where it is not finite, as exponent_rate.
+__device__ inline float finite_rate(float scale) { return fabsf(scale) <= 0x1.fffffep127F ? scale : scale - scale; }
+
 /// Of the rows group and group + 8 of a lane (parts/mma.h).
 class OnlineSoftmax {
  public:

@@ -24,7 +24,7 @@ class ScoreScales {
 
  public:
   __device__ void begin(const FusedAttentionArgs& args, long long, long long) {
-    rates_ = ScoreRates<traits.capped>(args);
+    rates_ = ScoreRates<F>(args);
   }
 
   template <int keys, int octets>
@@ -32,20 +32,21 @@ class ScoreScales {
     rates_.cap(scores);
   }
   __device__ float rate(int) const { return rates_.exponent; }
+  __device__ const ScoreRates<F>& rates() const { return rates_; }
   template <int keys, int octets>
   __device__ void weigh(float (&)[octets][4], float (&)[2], SharedAddress) {}
   template <int octets>
   __device__ void finish(float (&)[octets][4], const OnlineSoftmax&, int) const {}
 
  private:
-  ScoreRates<traits.capped> rates_;
+  ScoreRates<F> rates_;
 };
 
 /// Of terms.
 template <class F>
 class ScoreScales<F, true> {
   static constexpr auto traits = F::traits;
-  static_assert(!traits.capped, "scores of terms are not capped");
+  static_assert(!traits.capped && !traits.biased, "scores of terms are neither capped nor biased");
   static constexpr int weight_exponent = 15;  // f16 ends at 2^16
 
  public:

@@ -1,4 +1,5 @@
-// What scores go through before their exponentials: a factor, or softcap * tanh(scale * score / softcap).
+// What scores go through before their exponentials: a factor, or softcap * tanh(scale * score / softcap); and behind
+// that a bias.
 #pragma once
 
 #include "abi/fused_attention.h"
@@ -25,18 +26,29 @@ __device__ inline Curve fast_tanh(float x) {
   return {magnitude < 0.25F ? small : large, 4.0F * power * reciprocal * reciprocal};
 }
 
-/// The factors of scores. Those of a cap come from the host, so that no register keeps them, and have the scale's sign;
-/// else scores have it already (exponent_rate).
-template <bool capped>
+/// The factors of scores. Those of a cap come from the host, so that no register keeps them, and have the scale's sign,
+/// as the factor before a bias has; else scores have it already (exponent_rate).
+template <class F>
 struct ScoreRates {
+  static constexpr bool capped = F::traits.capped;
+  static constexpr float log2_e = 1.44269504088896340736F;
+
   float inner;     ///< of what tanh takes
-  float exponent;  ///< of capped scores, or else of scores, in powers of two
+  float outer;     ///< of capped scores, or else of scores, before a bias is added
+  float exponent;  ///< of all that in powers of two: without biases, of capped scores or of scores
 
   ScoreRates() = default;
   __device__ explicit ScoreRates(const FusedAttentionArgs& args)
-      : inner(args.cap_inner), exponent(capped ? args.cap_exponent : exponent_rate(args.scale)) {}
+      : inner(args.cap_inner), outer(capped ? args.softcap : finite_rate(args.scale)), exponent(log2_e) {
+    if constexpr (!F::traits.biased) exponent = capped ? args.cap_exponent : exponent_rate(args.scale);
+  }
 
-  static __device__ bool flips_scores(const FusedAttentionArgs& args) { return !capped && args.scale < 0.0F; }
+  static __device__ bool flips_scores(const FusedAttentionArgs& args) {
+    return !capped && !F::traits.biased && args.scale < 0.0F;
+  }
+
+  /// Of a score that `cap` returned.
+  __device__ float biased(float score, float bias) const { return fmaf(score, outer, bias); }
 
   __device__ Curve curve(float score) const { return capped ? fast_tanh(score * inner) : Curve{score, 1.0F}; }
   __device__ float cap(float score) const { return curve(score).value; }

@@ -63,6 +63,14 @@ inline SparseAttention random_attention_beyond(sparse::Random& random) {
   return random.below(2) == 0 ? interleaved(problem) : problem;
 }
 
+/// Biased, and any of these or none. Heads' biases lie further apart than any mask has elements, or all share one list.
+inline SparseAttention random_attention_biased(sparse::Random& random) {
+  SparseAttention problem = random.below(2) == 0 ? random_attention(random) : random_attention_beyond(random);
+  problem.biased = true;
+  problem.bias_stride = pick<std::int64_t>(random, {0, 150 * 333 + 1});
+  return problem;
+}
+
 /// A family, and values to try of its configs.
 struct TriedFamily {
   std::unique_ptr<ops::Family> family;

@@ -59,8 +59,9 @@ void check(const test::StepDevice& on, const ops::Family& family, const SparseAt
            const sparse::Csr& mask, const ops::Config& config) {
   INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, n " << problem.n
                   << ", value_size " << problem.value_size << ", batch " << problem.batch << ", key_heads "
-                  << problem.key_heads << ", capped " << problem.capped << ", causal " << problem.causal << ", "
-                  << name(problem.element) << ", " << family.name() << " " << to_text(config.to_map()));
+                  << problem.key_heads << ", capped " << problem.capped << ", causal " << problem.causal << ", biased "
+                  << problem.biased << ", bias_stride " << problem.bias_stride << ", " << name(problem.element) << ", "
+                  << family.name() << " " << to_text(config.to_map()));
   const tune::Check check = run(on, family, problem, mask, config);
   CAPTURE(check.error);
   CAPTURE(check.tolerance);
@@ -212,6 +213,10 @@ TEST_CASE("attention in one kernel: configs where heads share keys, scores are c
 
 TEST_CASE("attention in one kernel: configs where f32 is split into 16-bit terms") {
   check_configs(4508, test::random_attention_of_f32);
+}
+
+TEST_CASE("attention in one kernel: configs where elements of the mask have biases") {
+  check_configs(4521, test::random_attention_biased);
 }
 
 TEST_CASE("attention in one kernel: blocks that stay take many works, some of them without keys") {

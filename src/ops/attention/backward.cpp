@@ -29,7 +29,8 @@ FusedBackwardTraits traits(const AttentionBackwardQuery& query, BackwardPart par
           .index = narrow ? IndexType::u16 : IndexType::i32,
           .grouped = group_of(attention) > 1,
           .capped = attention.capped,
-          .causal = attention.causal};
+          .causal = attention.causal,
+          .biased = attention.biased};
 }
 
 TopologyStatistics transposed(TopologyStatistics mask) {
@@ -63,6 +64,8 @@ device::Dim3 Binding::operator()(const AttentionBackwardArguments& call, FusedBa
   args.walk.query = by_key ? call.key : call.query;
   args.walk.key = by_key ? call.query : call.key;
   args.walk.value = by_key ? call.output_gradient : call.value;
+  args.walk.bias = call.bias;
+  args.bias_gradient = call.bias_gradient;
   args.own_values = by_key ? call.value : call.output_gradient;
   args.key_gradient = by_key ? call.key_gradient : call.query_gradient;
   args.value_gradient = call.value_gradient;
@@ -87,6 +90,8 @@ Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPa
   walk.key_stride = other.stride;
   walk.value_leading = other_values.leading;
   walk.value_stride = other_values.stride;
+  walk.bias_stride = attention.bias_stride;
+  walk.places = by_key ? topology.value_positions : nullptr;
   walk.heads = by_key ? key_heads_of(attention) : attention.batch;
   walk.group = static_cast<int>(group_of(attention));
   walk.key_offset = query.statistics.cols - query.statistics.rows;
@@ -99,6 +104,7 @@ Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPa
   made.fixed.own_values_leading = own_values.leading;
   made.fixed.own_values_stride = own_values.stride;
   made.fixed.queries = query.statistics.rows;
+  made.fixed.elements = query.statistics.nonzeros;
   made.blocks = query_blocks(walk.rows, block_lines);
   return made;
 }

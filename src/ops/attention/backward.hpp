@@ -71,7 +71,8 @@ struct BackwardFamily : fused_attention::ListedFamily<Own, AttentionBackwardQuer
   static TopologyNeeds needs(const Query& query, const OwnConfig& config) {
     return {.index = traits(query, BackwardPart::rows).index,
             .key_tile_queries = block_queries(config),
-            .transposed_key_tiles = true};
+            .transposed_key_tiles = true,
+            .key_tile_starts = query.attention().biased};
   }
   static std::int64_t workspace_bytes(const Query& query, const OwnConfig&) {
     return attention_backward::workspace_bytes(query);

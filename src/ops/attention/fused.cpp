@@ -63,7 +63,8 @@ FusedAttentionTraits traits(const AttentionQuery& query) {
           .grouped = group_of(attention) > 1,
           .capped = attention.capped,
           .causal = attention.causal,
-          .terms = terms_of(attention)};
+          .terms = terms_of(attention),
+          .biased = attention.biased};
 }
 
 std::optional<std::string> declines(const SparseAttention& attention, const TopologyStatistics& mask) {
@@ -120,6 +121,7 @@ std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut) {
 void set_cap(FusedAttentionArgs& args, float softcap) {
   if (softcap == 0) return;
   constexpr float largest = std::numeric_limits<float>::max();
+  args.softcap = softcap;
   args.cap_inner = args.scale / softcap;
   args.cap_exponent = std::min(softcap * std::numbers::log2e_v<float>, largest);
 }
@@ -129,6 +131,7 @@ device::Dim3 Binding::operator()(const AttentionArguments& call, FusedAttentionA
   args.query = call.query;
   args.key = call.key;
   args.value = call.value;
+  args.bias = call.bias;
   args.output = call.output;
   args.statistics = static_cast<float*>(call.saved);
   args.scale = attention_scale(fixed.key_size, call.scale);
@@ -159,6 +162,7 @@ Binding binding(const AttentionQuery& query, const Cut& cut, const TopologyPoint
   args.key_stride = attention.key_stride;
   args.value_stride = attention.value_stride;
   args.output_stride = attention.output_stride;
+  args.bias_stride = attention.bias_stride;
   args.heads = attention.batch;
   args.group = static_cast<int>(group_of(attention));
   args.rows = query.statistics.rows;

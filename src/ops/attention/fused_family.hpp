@@ -70,7 +70,9 @@ template <class Own, class OwnConfig>
 struct ForwardFamily : ListedFamily<Own, AttentionQuery, OwnConfig> {
   static std::optional<std::string> declines_element(Dtype) { return std::nullopt; }
   static TopologyNeeds needs(const AttentionQuery& query, const OwnConfig& config) {
-    return {.index = query.attention().index, .key_tile_queries = block_queries(config)};
+    return {.index = query.attention().index,
+            .key_tile_queries = block_queries(config),
+            .key_tile_starts = query.attention().biased};
   }
   static std::int64_t workspace_bytes(const AttentionQuery& query, const OwnConfig& config) {
     return fused_attention::workspace_bytes(query, cut_of(query, config));

@@ -37,6 +37,8 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("key_heads", problem.key_heads, later_beside);
   visit("capped", problem.capped, later_beside);
   visit("causal", problem.causal, later_beside);
+  visit("biased", problem.biased, later_beside);
+  visit("bias_stride", problem.bias_stride, KeyRole{.left_out = anywhere.left_out, .later = true});
 }
 static_assert(ops::lists_every_problem_field<SparseAttention>(),
               "problem_fields must name every member of SparseAttention");

@@ -14,7 +14,7 @@ namespace {
 struct Inputs {
   std::int64_t n;
   std::int64_t value_size;
-  std::vector<float> query, key, value, output_gradient;
+  std::vector<float> query, key, value, output_gradient, bias;
 
   Inputs(const Csr& mask, std::int64_t n_, std::int64_t value_size_, std::uint64_t seed)
       : n(n_),
@@ -22,7 +22,8 @@ struct Inputs {
         query(normal_values(mask.rows * n, seed)),
         key(normal_values(mask.cols * n, seed + 1)),
         value(normal_values(mask.cols * value_size, seed + 2)),
-        output_gradient(normal_values(mask.rows * value_size, seed + 3)) {}
+        output_gradient(normal_values(mask.rows * value_size, seed + 3)),
+        bias(normal_values(mask.nonzeros(), seed + 4)) {}
 
   AttentionHead head(double scale, double softcap = 0) const {
     return {.query = {.data = query.data(), .row_step = n},
@@ -31,7 +32,8 @@ struct Inputs {
             .n = n,
             .value_size = value_size,
             .scale = scale,
-            .softcap = softcap};
+            .softcap = softcap,
+            .bias = bias};
   }
   DenseView gradient() const { return {.data = output_gradient.data(), .row_step = value_size}; }
   /// What the gradients are of.
@@ -59,6 +61,26 @@ TEST_CASE("a query with equal scores averages its keys' values, and one without 
   CHECK(forward.logarithms[1] == -std::numeric_limits<double>::infinity());
 }
 
+TEST_CASE("a bias is added to scores that were scaled and capped, and one of -infinity leaves its element out") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const Csr mask{.rows = 3, .cols = 2, .row_offsets = {0, 2, 4, 5}, .column_indices = {0, 1, 0, 1, 1}};
+  const std::vector<float> query = {2, 1, 1}, key = {1, 3}, value = {10, 20};
+  const std::vector<float> bias = {0.5F, -0.25F, -infinity, 1, -infinity};
+  const AttentionForward forward = attention(mask, {.query = {.data = query.data(), .row_step = 1},
+                                                    .key = {.data = key.data(), .row_step = 1},
+                                                    .value = {.data = value.data(), .row_step = 1},
+                                                    .n = 1,
+                                                    .value_size = 1,
+                                                    .scale = 0.5,
+                                                    .softcap = 2,
+                                                    .bias = bias});
+  const double first = std::exp(2 * std::tanh(0.5) + 0.5), second = std::exp(2 * std::tanh(1.5) - 0.25);
+  CHECK(forward.output[0] == doctest::Approx((10 * first + 20 * second) / (first + second)));
+  CHECK(forward.output[1] == 20);
+  CHECK(forward.output[2] == 0);
+  CHECK(forward.logarithms[2] == -infinity);
+}
+
 void check_gradients(double softcap) {
   CAPTURE(softcap);
   const Csr mask = uniform(6, 7, 0.5, 3);
@@ -82,6 +104,7 @@ void check_gradients(double softcap) {
   check(inputs.query, gradients.query);
   check(inputs.key, gradients.key);
   check(inputs.value, gradients.value);
+  check(inputs.bias, gradients.bias);
 }
 
 TEST_CASE("attention's gradients agree with central differences") {

@@ -1,0 +1,153 @@
+// Biases of scores, one for each element of the mask, in its order: where a lane's elements of a tile lie there, which
+// the bits of whole rows tell, and what is added.
+#pragma once
+
+#include "abi/fused_attention.h"
+#include "attention/seen_lines.h"
+#include "attention/soft_cap.h"
+#include "parts/element.h"
+#include "parts/loads.h"
+
+namespace vostok {
+
+/// Where a lane's elements of a tile and a strip are among those of the mask as it is walked: nothing without biases.
+template <class F, bool biased = F::traits.biased>
+class TilePlaces {
+ public:
+  __device__ void load(const FusedAttentionArgs&, int, unsigned) {}
+};
+
+template <class F>
+class TilePlaces<F, true> {
+  static constexpr int queries = block_queries(F::config);
+
+ public:
+  __device__ void load(const FusedAttentionArgs& args, int tile, unsigned strip) {
+    const unsigned group = threadIdx.x % 32 / 4;
+    const unsigned* const words = args.tiles.bits + static_cast<long long>(tile) * tile_words(queries) + strip * 32;
+    const auto row = load_global(reinterpret_cast<const Vector<unsigned, 4>*>(words + 4 * group));
+    const auto* const starts = reinterpret_cast<const unsigned*>(args.tiles.starts) +
+                               static_cast<long long>(tile) * queries + strip * strip_queries() + group;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      // Four bits of an octet from each two lanes.
+      const unsigned low = of_half(row.at[0], half) | of_half(row.at[1], half) << 2,
+                     high = of_half(row.at[2], half) | of_half(row.at[3], half) << 2;
+      keys_[half][0] = (low & 0xffffU) | high << 16;
+      keys_[half][1] = low >> 16 | (high & 0xffff0000U);
+      starts_[half] = static_cast<int>(load_global(starts + 8 * half));
+    }
+  }
+
+  /// visit(element of the fragment, place) for those of `octets` octets of keys from `first` on that `bits` has.
+  template <int octets, class Visit>
+  __device__ void visit(int first, unsigned bits, Visit visit) const {
+#pragma unroll
+    for (int o = 0; o < octets; ++o)
+      visit_octet(first + o, bits >> 4 * o, [&](int i, int place) { visit(o, i, place); });
+  }
+
+  /// The same of one octet, by the lowest bits.
+  template <class Visit>
+  __device__ void visit_octet(int octet, unsigned bits, Visit visit) const {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const Pair places = of_pair(octet, half);
+      if ((bits >> 2 * half & 1) != 0) visit(2 * half, places.first);
+      if ((bits >> 2 * half & 2) != 0) visit(2 * half + 1, places.second);
+    }
+  }
+
+ private:
+  struct Pair {
+    int first;
+    int second;
+  };
+
+  static __device__ unsigned of_half(unsigned word, int half) { return word >> 2 * half & 0x33333333U; }
+
+  /// Of the lane's two keys of an octet: as many places behind the start as keys of the row are before them.
+  __device__ Pair of_pair(int octet, int half) const {
+    const unsigned lane = threadIdx.x % 4;
+    const unsigned own = lane % 2 * 2 + lane / 2 * 16;
+    const unsigned before_lane = ((lane & 1) != 0 ? 3U << lane / 2 * 16 : 0U) | ((lane & 2) != 0 ? 15U : 0U);
+    const int shift = 4 * (octet % 4);
+    const unsigned before = 0x10001U * ((1U << shift) - 1) | before_lane << shift;
+    const unsigned keys = keys_[half][octet / 4];
+    const int first = starts_[half] + (octet >= 4 ? __popc(keys_[half][0]) : 0) + __popc(keys & before);
+    return {first, first + static_cast<int>(keys >> (shift + own) & 1)};
+  }
+
+  unsigned keys_[2][2] = {};  ///< of rows group and group + 8: bits of four octets, their first keys in the lower half
+  int starts_[2] = {};
+};
+
+/// The places of `strips` strips from one on; behind the last tile they do not matter.
+template <class F, int strips>
+__device__ inline void load_places(TilePlaces<F> (&places)[strips], const FusedAttentionArgs& args, int tile,
+                                   int end_tile, unsigned first_strip) {
+#pragma unroll
+  for (int q = 0; q < strips; ++q)
+    if (tile < end_tile) places[q].load(args, tile, first_strip + q);
+}
+
+/// The head of queries by the head of own lines; `turn`: of a block that walks in turns.
+template <class F>
+__device__ inline long long query_head(const FusedAttentionArgs& args, long long head, int turn) {
+  return is_by_key(F::traits) ? tile_head<F>(args, head) + turn : head;
+}
+
+/// The biases of a head of queries; nothing without biases.
+template <class F, bool biased = F::traits.biased>
+class HeadBias {
+ public:
+  __device__ HeadBias(const FusedAttentionArgs&, long long) {}
+};
+
+template <class F>
+class HeadBias<F, true> {
+  using Type = Element<F::traits.element>;
+  using Stored = typename Type::Storage;
+
+ public:
+  __device__ HeadBias(const FusedAttentionArgs& args, long long query_head)
+      : bias_(static_cast<const Stored*>(args.bias) + query_head * args.bias_stride), places_(args.places) {}
+
+  __device__ float at(int place) const { return Type::to_float(stored(place)); }
+
+  /// Two of a lane's elements a word; 0 where `bits` has none.
+  template <int octets>
+  __device__ void load(unsigned (&pairs)[octets][2], const TilePlaces<F>& places, int first, unsigned bits) const {
+#pragma unroll
+    for (int i = 0; i < 2 * octets; ++i) pairs[i / 2][i % 2] = 0;
+    places.template visit<octets>(first, bits, [&](int o, int i, int place) {
+      pairs[o][i / 2] |= static_cast<unsigned>(stored(place)) << 16 * (i % 2);
+    });
+  }
+
+  static __device__ float of(const unsigned (&pairs)[2], int i) {
+    return Type::to_float(static_cast<Stored>(pairs[i / 2] >> 16 * (i % 2)));
+  }
+
+ private:
+  __device__ Stored stored(int place) const {
+    if constexpr (is_by_key(F::traits))
+      place = static_cast<int>(load_global(reinterpret_cast<const unsigned*>(places_) + place));
+    return load_global(bias_ + place);
+  }
+
+  const Stored* bias_;
+  const int* places_;
+};
+
+/// Adds biases to the scores of `octets` octets of keys from `first` on.
+template <class F, int octets, int count>
+__device__ inline void add_bias(float (&scores)[count][4], const ScoreRates<F>& rates,
+                                const unsigned (&pairs)[octets][2], int first = 0) {
+#pragma unroll
+  for (int o = 0; o < octets; ++o)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) scores[first + o][i] = rates.biased(scores[first + o][i], HeadBias<F>::of(pairs[o], i));
+}
+
+}  // namespace vostok
