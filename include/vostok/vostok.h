@@ -460,9 +460,12 @@ typedef struct vostok_attention {
   int32_t nonfinite;
   int32_t saved;         /* VOSTOK_SAVED_...: what the backward pass will read */
   int64_t heads_at_once; /* in the workspace, a divisor of batch; 0: as many as have 128 MiB of probabilities, or one */
-  int64_t key_heads; /* heads of keys and of values, a divisor of batch, each of batch / key_heads heads; 0: batch */
-  int32_t capped;    /* 1: scores become softcap * tanh(scores / softcap); in 16 bits */
-  int32_t causal;    /* 1: query i attends to no key behind i + k - m; in 16 bits */
+  int64_t key_heads;   /* heads of keys and of values, a divisor of batch, each of batch / key_heads heads; 0: batch */
+  int32_t capped;      /* 1: scores become softcap * tanh(scores / softcap); in 16 bits */
+  int32_t causal;      /* 1: query i attends to no key behind i + k - m; in 16 bits */
+  int32_t biased;      /* 1: each of the mask's elements has a bias, added behind the scale and the cap; in 16 bits */
+  int32_t reserved;    /* 0 */
+  int64_t bias_stride; /* elements between two heads' biases; 0: all heads share them */
 } vostok_attention;
 
 typedef struct vostok_attention_arguments {
@@ -476,6 +479,7 @@ typedef struct vostok_attention_arguments {
   void* workspace;   /* 256-byte aligned */
   float softcap;     /* where the problem is capped, positive and finite; else 0 */
   int32_t reserved;  /* 0 */
+  const void* bias;  /* [batch, nonzeros] in the mask's order, where the problem is biased */
 } vostok_attention_arguments;
 
 typedef struct vostok_attention_backward_arguments {
@@ -493,6 +497,8 @@ typedef struct vostok_attention_backward_arguments {
   float softcap;               /* that of the forward pass */
   int32_t reserved;            /* 0 */
   const void* output;          /* of the forward pass; only where that saved row statistics */
+  const void* bias;
+  void* bias_gradient; /* packed [batch, nonzeros], however heads share biases; null: not wanted */
 } vostok_attention_backward_arguments;
 
 /* Every channel with a filter of its own, bias and activation fused. Output height: (height + padding_top +

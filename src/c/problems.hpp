@@ -124,6 +124,8 @@ void each_field(const Pass& pass, auto& c, SparseAttention& problem) {
   pass("key_heads", c.key_heads, problem.key_heads);
   pass("capped", c.capped, problem.capped);
   pass("causal", c.causal, problem.causal);
+  pass("biased", c.biased, problem.biased);
+  pass("bias_stride", c.bias_stride, problem.bias_stride);
 }
 
 template <class Pass>

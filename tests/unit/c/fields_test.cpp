@@ -168,7 +168,10 @@ TEST_CASE("each field of a smaller problem becomes the field of its name") {
                                    .heads_at_once = 12,
                                    .key_heads = 13,
                                    .capped = 1,
-                                   .causal = 1};
+                                   .causal = 1,
+                                   .biased = 1,
+                                   .reserved = 0,
+                                   .bias_stride = 14};
   const SparseAttention expected{.n = 1,
                                  .value_size = 2,
                                  .batch = 3,
@@ -190,6 +193,8 @@ TEST_CASE("each field of a smaller problem becomes the field of its name") {
                                  .saved = Saved::row_statistics,
                                  .capped = true,
                                  .causal = true,
+                                 .biased = true,
+                                 .bias_stride = 14,
                                  .heads_at_once = 12};
   CHECK(c::problem_of<SparseAttention>(&attention) == expected);
   CHECK(c::problem_of<SparseAttentionBackward>(&attention) == SparseAttentionBackward{.forward = expected});
