@@ -142,6 +142,35 @@ def test_attention_caps_scores_and_ends_at_the_diagonal(context, rng, element):
         vostok.attention(q, k, v, mask, softcap=-1.0, **given)
 
 
+@pytest.mark.parametrize("element", ("f16", "bf16"))
+@pytest.mark.parametrize("shared", (False, True))
+def test_attention_adds_biases_to_scores(context, rng, element, shared):
+    parts = sparse(rng, 20, 24)
+    mask = csr(context, parts)
+    pattern = parts[1] != 0
+    shapes = (20, 16), (24, 16), (24, 8), (20, 8)
+    q, k, v, outer = (numbers(rng, (2, rows, size), element) for rows, size in shapes)
+    bias = numbers(rng, (pattern.sum(),) if shared else (2, pattern.sum()), element)
+    given = {"element": element} if element == "bf16" else {}
+    query, key, value, gradient = (wide(array, element) for array in (q, k, v, outer))
+    biases = np.zeros((2, 20, 24))
+    biases[:, pattern] = wide(bias, element)
+    p = softmax(0.25 * query @ np.swapaxes(key, -1, -2) + biases, pattern, 1.0)
+    assert_close(vostok.attention(q, k, v, mask, bias=bias, **given), p @ value, element, factor=4)
+    dp = gradient @ np.swapaxes(value, -1, -2)
+    ds = p * (dp - (p * dp).sum(axis=-1, keepdims=True))
+    dq, dk, dv, db = vostok.attention_backward(q, k, v, outer, mask, bias=bias, **given)
+    assert_close(dv, np.swapaxes(p, -1, -2) @ gradient, element, factor=4)
+    assert_close(dq, 0.25 * ds @ key, element, factor=8)
+    assert_close(dk, 0.25 * np.swapaxes(ds, -1, -2) @ query, element, factor=8)
+    assert_close(db, ds[:, pattern], element, factor=8)
+    with pytest.raises(vostok.InvalidArgument, match="bias has shape .*, and must have .*, for all heads, or"):
+        vostok.attention(q, k, v, mask, bias=bias[..., 1:], **given)
+    with pytest.raises(vostok.VostokError, match="biased = true"):
+        single = [np.float32(array) for array in (query, key, value)]
+        vostok.attention(*single, mask, bias=np.float32(wide(bias, element)))
+
+
 @pytest.mark.parametrize("saved", ("none", "probabilities", "row_statistics"))
 def test_attention_plans_save_what_their_gradient_reads(context, rng, saved):
     parts = sparse(rng, 20, 24)

@@ -22,6 +22,7 @@ def attention(
     value: Any,
     mask: Csr | Topology,
     *,
+    bias: Any = None,
     scale: float | None = None,
     softcap: float = 0.0,
     causal: bool = False,
@@ -34,12 +35,13 @@ def attention(
     [.., m, size]. Leading axes are heads, which share the mask. The last of them may be fewer for key and value: each
     of these heads then serves as many heads of queries that follow one another. scale: default 1 / sqrt(n). softcap:
     scores become softcap tanh(scores / softcap). causal: the last query sees all keys of its row, and each before it
-    ends one key earlier. A query without keys gets zeros. element: "bf16" where arrays are its bits as uint16. softcap
-    and causal take elements of 16 bits.
+    ends one key earlier. bias: a number for each of the mask's elements in CSR order, [nonzeros] or [.., nonzeros],
+    added to its scaled and capped score; -infinity leaves the element out. A query without keys gets zeros. element:
+    "bf16" where arrays are its bits as uint16. softcap, causal and bias take elements of 16 bits.
     """
     where = "attend"
     topology = mask_of(where, mask)
-    call = _Operands(where, topology, query, key, value, element, stream)
+    call = _Operands(where, topology, query, key, value, element, stream, bias=bias)
     output = call.place.output((*call.batch, topology.shape[0], call.value_size), call.element)
     cap = _softcap(where, softcap)
     problem = call.problem(math, alignment(*call.views(), output), capped=cap > 0, causal=causal)
@@ -50,6 +52,7 @@ def attention(
         query=call.query.view.address,
         key=call.key.view.address,
         value=call.value.view.address,
+        bias=_address(call.bias),
         output=output.address,
         scale=_scale(where, scale),
         softcap=cap,
@@ -66,6 +69,7 @@ def attention_backward(
     output_gradient: Any,
     mask: Csr | Topology,
     *,
+    bias: Any = None,
     scale: float | None = None,
     softcap: float = 0.0,
     causal: bool = False,
@@ -73,16 +77,18 @@ def attention_backward(
     math: str = "accurate",
     stream: Stream = 0,
     effort: str = "cached",
-) -> tuple[Any, Any, Any]:
-    """The gradients of attention by query, key and value, given that by its result. The
-    forward pass is computed again."""
+) -> tuple[Any, ...]:
+    """The gradients of attention by query, key and value, given that by its result; and where there is a bias, by that
+    of each head, [.., nonzeros]. The forward pass is computed again."""
     where = "apply the gradient of attention"
     topology = mask_of(where, mask)
-    call = _Operands(where, topology, query, key, value, element, stream, output_gradient)
+    call = _Operands(where, topology, query, key, value, element, stream, output_gradient, bias)
     assert call.gradient is not None
     place = call.place
     sizes = {"query": call.query, "key": call.key, "value": call.value}
     gradients = {name: place.output(operand.view.shape, call.element) for name, operand in sizes.items()}
+    if call.bias is not None:
+        gradients["bias"] = place.output((*call.batch, topology.nonzeros), call.element)
     aligned = alignment(*call.views(), call.gradient.view, *gradients.values())
     cap = _softcap(where, softcap)
     problem = SparseAttentionBackward(call.problem(math, aligned, capped=cap > 0, causal=causal))
@@ -93,17 +99,23 @@ def attention_backward(
         query=call.query.view.address,
         key=call.key.view.address,
         value=call.value.view.address,
+        bias=_address(call.bias),
         output_gradient=call.gradient.view.address,
         query_gradient=gradients["query"].address,
         key_gradient=gradients["key"].address,
         value_gradient=gradients["value"].address,
+        bias_gradient=_address(gradients.get("bias")),
         scale=_scale(where, scale),
         softcap=cap,
         workspace=workspace,
     )
     del owner
-    found: tuple[Any, Any, Any] = place.finish(*gradients.values())
+    found: tuple[Any, ...] = place.finish(*gradients.values())
     return found
+
+
+def _address(seen: View | None) -> int:
+    return 0 if seen is None else seen.address
 
 
 def _scale(where: str, scale: float | None) -> float:
@@ -141,6 +153,7 @@ class _Operands:
         element: str | None,
         stream: Stream,
         output_gradient: Any = None,
+        bias: Any = None,
     ) -> None:
         queries, self.element = floating(where, "query", query, element)
         keys, values = (typed(where, name, array, self.element) for name, array in (("key", key), ("value", value)))
@@ -160,10 +173,21 @@ class _Operands:
         usable = {name: row_major(where, name, seen).view for name, seen in given.items()}
         if output_gradient is not None:  # gradients are packed, and inputs are laid out as theirs
             usable = {name: packed(where, name, seen) for name, seen in usable.items()}
-        self.place = Placement(where, topology.context, stream, *usable.values())
+        biases = self._biases(where, bias, topology.nonzeros)
+        self.place = Placement(where, topology.context, stream, *usable.values(), biases)
+        self.bias = None if biases is None else self.place.input(biases)
         placed = {name: row_major(where, name, self.place.input(seen)) for name, seen in usable.items()}
         self.query, self.key, self.value = placed["query"], placed["key"], placed["value"]
         self.gradient: Matrices | None = placed.get("output_gradient")
+
+    def _biases(self, where: str, bias: Any, nonzeros: int) -> View | None:
+        if bias is None:
+            return None
+        seen = packed(where, "bias", typed(where, "bias", bias, self.element))
+        if seen.shape not in ((nonzeros,), (*self.batch, nonzeros)):
+            wanted = f"{(nonzeros,)}, for all heads, or {(*self.batch, nonzeros)}"
+            raise InvalidArgument(f"cannot {where}: bias has shape {seen.shape}, and must have {wanted}")
+        return seen
 
     @staticmethod
     def _check(where: str, name: str, seen: View, shape: tuple[int, ...]) -> None:
@@ -190,4 +214,6 @@ class _Operands:
             math=math,
             capped=capped,
             causal=causal,
+            biased=self.bias is not None,
+            bias_stride=self.bias.shape[-1] if self.bias is not None and len(self.bias.shape) > 1 else 0,
         )

@@ -308,6 +308,7 @@ class AttentionPlan(Plan):
         query: int = 0,
         key: int = 0,
         value: int = 0,
+        bias: int = 0,
         output: int = 0,
         saved: int = 0,
         scale: float = 0.0,
@@ -315,11 +316,10 @@ class AttentionPlan(Plan):
         workspace: int = 0,
     ) -> None:
         """saved: saved_bytes long, 256-byte aligned. scale 0: 1 / sqrt(n). softcap: where the problem is capped."""
+        operands = query, key, value, output, saved, workspace
         try:
             status = _execute_attention(
-                self._handle,
-                stream,
-                _pack_attention(_attention_size, scale, query, key, value, output, saved, workspace, softcap, 0),
+                self._handle, stream, _pack_attention(_attention_size, scale, *operands, softcap, 0, bias)
             )
         except BAD_ARGUMENT as error:
             raise _refuse(error) from None
@@ -352,38 +352,29 @@ class AttentionBackwardPlan(Plan):
         query: int = 0,
         key: int = 0,
         value: int = 0,
+        bias: int = 0,
         output: int = 0,
         output_gradient: int = 0,
         saved: int = 0,
         query_gradient: int = 0,
         key_gradient: int = 0,
         value_gradient: int = 0,
+        bias_gradient: int = 0,
         scale: float = 0.0,
         softcap: float = 0.0,
         workspace: int = 0,
     ) -> None:
         """Gradients are laid out as the inputs whose gradients they are. `output` and `saved` are those of the forward
-        pass: the output is read only where the problem saves row statistics."""
+        pass: the output is read only where the problem saves row statistics. bias_gradient: packed [batch, nonzeros];
+        0: not wanted."""
+        operands = query, key, value, output_gradient, saved
+        gradients = query_gradient, key_gradient, value_gradient
+        rest = softcap, 0, output, bias, bias_gradient
         try:
             status = _execute_attention_backward(
                 self._handle,
                 stream,
-                _pack_attention_backward(
-                    _attention_backward_size,
-                    scale,
-                    query,
-                    key,
-                    value,
-                    output_gradient,
-                    saved,
-                    query_gradient,
-                    key_gradient,
-                    value_gradient,
-                    workspace,
-                    softcap,
-                    0,
-                    output,
-                ),
+                _pack_attention_backward(_attention_backward_size, scale, *operands, *gradients, workspace, *rest),
             )
         except BAD_ARGUMENT as error:
             raise _refuse(error) from None

@@ -186,8 +186,9 @@ class SparseAttention(Problem["plans.AttentionPlan"]):
     value_size 0: n. saved: what the backward pass will read: none, probabilities or row_statistics. heads_at_once:
     how many are computed at a time, a divisor of batch; 0: as many as have 128 MiB of probabilities, or one. key_heads:
     heads of keys and of values, a divisor of batch; each serves as many heads of queries that follow one another; 0:
-    batch. capped: scores become softcap tanh(scores / softcap). causal: query i sees no key behind i + k - m. Both in
-    16 bits, by one kernel.
+    batch. capped: scores become softcap tanh(scores / softcap). causal: query i sees no key behind i + k - m. biased:
+    each of the mask's elements has a bias, [batch, nonzeros]; bias_stride: elements between two heads' biases; 0: they
+    share them. These three in 16 bits, by one kernel.
     """
 
     operation: ClassVar[str] = "attention"
@@ -214,11 +215,13 @@ class SparseAttention(Problem["plans.AttentionPlan"]):
     key_heads: int = 0
     capped: bool = False
     causal: bool = False
+    biased: bool = False
+    bias_stride: int = 0
 
 
 @dataclass(frozen=True)
 class SparseAttentionBackward(Problem["plans.AttentionBackwardPlan"]):
-    """The gradients of SparseAttention by its three inputs. forward: the problem whose gradient this is."""
+    """The gradients of SparseAttention by its inputs. forward: the problem whose gradient this is."""
 
     operation: ClassVar[str] = "attention_backward"
 

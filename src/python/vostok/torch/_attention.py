@@ -17,14 +17,18 @@ from ._lookup import LOOKUP, made_plan
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 from ._softmax import once
 
+MaybeTensor = torch.Tensor | None
+Gradients = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
+
 SCHEMA = (
     "(Tensor q, Tensor k, Tensor v, Tensor row_offsets, Tensor column_indices, float scale, str saved='none', "
-    "str math='accurate', float softcap=0., bool is_causal=False) -> (Tensor, Tensor)"
+    "str math='accurate', float softcap=0., bool is_causal=False, Tensor? bias=None) -> "
+    "(Tensor, Tensor)"
 )
 BACKWARD_SCHEMA = (
     "(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor output, Tensor saved, Tensor row_offsets, "
-    "Tensor column_indices, float scale, str math='accurate', float softcap=0., bool is_causal=False) "
-    "-> (Tensor, Tensor, Tensor)"
+    "Tensor column_indices, float scale, str math='accurate', float softcap=0., bool is_causal=False, "
+    "Tensor? bias=None, bool needs_bias=False) -> (Tensor, Tensor, Tensor, Tensor)"
 )
 
 
@@ -36,6 +40,7 @@ def _problem(
     math: str,
     softcap: float,
     is_causal: bool,
+    bias: MaybeTensor,
     **layout: Any,
 ) -> SparseAttention:
     heads, key_heads = _math.prod(q.shape[:-2]), _math.prod(v.shape[:-2])
@@ -50,6 +55,8 @@ def _problem(
         saved=saved,
         capped=softcap > 0,
         causal=is_causal,
+        biased=bias is not None,
+        bias_stride=bias.shape[-1] if bias is not None and bias.dim() > 1 else 0,
         **layout,
     )
 
@@ -119,9 +126,11 @@ def attention(
     math: str = "accurate",
     softcap: float = 0.0,
     is_causal: bool = False,
+    bias: MaybeTensor = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel, for tensors of both devices. The second result is empty unless `saved` is row_statistics."""
-    output = _empty_output(q, check_attention("attention", q, k, v, row_offsets, column_indices, saved, math, softcap))
+    structure = row_offsets, column_indices
+    output = _empty_output(q, check_attention("attention", q, k, v, *structure, saved, math, softcap, bias))
     statistics = q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
     if not output.numel() and not statistics.numel():
         return output, statistics
@@ -134,14 +143,19 @@ def attention(
     layout |= fields | _laid_out("output", output)[1]
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
-    problem = _problem(q, v, _joined(q, k, v, output), saved, math, softcap, is_causal, **layout)
+    bias = None if bias is None else bias.contiguous()
+    problem = _problem(q, v, _joined(q, k, v, output), saved, math, softcap, is_causal, bias, **layout)
     prepared = LOOKUP.plan("attention", entry, problem, lambda context: made_plan(context, problem, entry.topology))
     scratch, address = _aligned(statistics)
     operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), output.data_ptr(), address)
-    run("attention", prepared, stream, q, scale, *operands, rest=(softcap, 0))
+    run("attention", prepared, stream, q, scale, *operands, rest=(softcap, 0, _address(bias)))
     if scratch is not None:
         statistics.copy_(scratch)
     return output, statistics
+
+
+def _address(tensor: MaybeTensor) -> int:
+    return 0 if tensor is None else tensor.data_ptr()
 
 
 def _aligned(statistics: torch.Tensor) -> tuple[torch.Tensor | None, int]:
@@ -168,17 +182,23 @@ def attention_backward(
     math: str = "accurate",
     softcap: float = 0.0,
     is_causal: bool = False,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The kernel of the gradients by q, k and v. `output` and `saved` are what the forward pass gave."""
-    _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap)
+    bias: MaybeTensor = None,
+    needs_bias: bool = False,
+) -> Gradients:
+    """The kernel of the gradients by q, k, v and the bias, which is empty unless needed. `output` and `saved` are what
+    the forward pass gave."""
+    _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap, bias)
     q, k, v, output, gradient, saved = (tensor.contiguous() for tensor in (q, k, v, output, gradient, saved))
     dq, dk, dv = (torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device) for tensor in (q, k, v))
+    bias = None if bias is None else bias.contiguous()
+    dbias = q.new_empty(_bias_shape(bias, needs_bias, *q.shape[:-2]))
     if not gradient.numel():
-        return dq.zero_(), dk.zero_(), dv.zero_()
+        return dq.zero_(), dk.zero_(), dv.zero_(), _of_bias(dbias.zero_(), bias)
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention_backward", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
     addresses = _joined(q, k, v, output, gradient, dq, dk, dv)
-    problem = SparseAttentionBackward(forward=_problem(q, v, addresses, "row_statistics", math, softcap, is_causal))
+    forward = _problem(q, v, addresses, "row_statistics", math, softcap, is_causal, bias)
+    problem = SparseAttentionBackward(forward=forward)
     prepared = LOOKUP.plan(
         "attention_backward", entry, problem, lambda context: made_plan(context, problem, entry.topology)
     )
@@ -187,9 +207,21 @@ def attention_backward(
         scratch.copy_(saved)
     operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), gradient.data_ptr(), address)
     gradients = (dq.data_ptr(), dk.data_ptr(), dv.data_ptr())
-    rest = (softcap, 0, output.data_ptr())
+    rest = (softcap, 0, output.data_ptr(), _address(bias), dbias.data_ptr() if needs_bias else 0)
     run("attention_backward", prepared, stream, q, scale, *operands, *gradients, rest=rest)
-    return dq, dk, dv
+    return dq, dk, dv, _of_bias(dbias, bias)
+
+
+def _bias_shape(bias: MaybeTensor, needs_bias: bool, *heads: Any) -> tuple[Any, ...]:
+    """Of the gradient by the bias of each of the heads."""
+    return (*heads, bias.shape[-1]) if needs_bias and bias is not None else (0,)
+
+
+def _of_bias(gradient: torch.Tensor, bias: MaybeTensor) -> torch.Tensor:
+    """Summed where heads share the bias."""
+    if bias is None or gradient.dim() <= bias.dim():
+        return gradient
+    return gradient.flatten(0, -2).sum(0)
 
 
 def _wrong_shape(name: str, tensor: torch.Tensor, shape: tuple[Any, ...]) -> str:
@@ -207,9 +239,10 @@ def _check_backward(
     column_indices: torch.Tensor,
     math: str,
     softcap: float,
+    bias: MaybeTensor,
 ) -> None:
     op = "attention_backward"
-    shape = check_attention(op, q, k, v, row_offsets, column_indices, "row_statistics", math, softcap)
+    shape = check_attention(op, q, k, v, row_offsets, column_indices, "row_statistics", math, softcap, bias)
     for name, tensor in (("gradient", gradient), ("output", output)):
         check_same(op, name, tensor, "q", q)
         require(tensor.shape == shape, InvalidArgument, op, partial(_wrong_shape, name, tensor, shape))
@@ -228,8 +261,10 @@ def _fake(
     math: str = "accurate",
     softcap: float = 0.0,
     is_causal: bool = False,
+    bias: MaybeTensor = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    output = _empty_output(q, check_attention("attention", q, k, v, row_offsets, column_indices, saved, math, softcap))
+    structure = row_offsets, column_indices
+    output = _empty_output(q, check_attention("attention", q, k, v, *structure, saved, math, softcap, bias))
     return output, q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
 
 
@@ -246,9 +281,12 @@ def _fake_backward(
     math: str = "accurate",
     softcap: float = 0.0,
     is_causal: bool = False,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap)
-    return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
+    bias: MaybeTensor = None,
+    needs_bias: bool = False,
+) -> Gradients:
+    _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap, bias)
+    dbias = q.new_empty(_bias_shape(bias, needs_bias, *(() if bias is None else bias.shape[:-1])))
+    return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape), dbias
 
 
 class AttentionFunction(torch.autograd.Function):
@@ -267,18 +305,21 @@ class AttentionFunction(torch.autograd.Function):
         math: str,
         softcap: float,
         is_causal: bool,
+        bias: MaybeTensor,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        arguments = (q, k, v, row_offsets, column_indices, scale, "row_statistics", math, softcap, is_causal)
+        arguments = (q, k, v, row_offsets, column_indices, scale, "row_statistics", math, softcap, is_causal, bias)
         output, statistics = attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
-        ctx.save_for_backward(q, k, v, output, statistics, row_offsets, column_indices)
+        ctx.save_for_backward(q, k, v, output, statistics, row_offsets, column_indices, bias)
         ctx.options = scale, math, softcap, is_causal
         ctx.mark_non_differentiable(statistics)
         return output, statistics
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor, unused: Any) -> Any:
-        dq, dk, dv = ATTENTION_BACKWARD(gradient, *ctx.saved_tensors, *ctx.options)
-        return None, dq, dk, dv, None, None, None, None, None, None
+        *operands, bias = ctx.saved_tensors
+        needs = ctx.needs_input_grad[-1]
+        dq, dk, dv, dbias = ATTENTION_BACKWARD(gradient, *operands, *ctx.options, bias, needs)
+        return None, dq, dk, dv, None, None, None, None, None, None, dbias if needs else None
 
 
 _attention_function: Any = AttentionFunction.apply
@@ -295,15 +336,16 @@ def _differentiable(
     math: str = "accurate",
     softcap: float = 0.0,
     is_causal: bool = False,
+    bias: MaybeTensor = None,
 ) -> Any:
     if transforms_active():
-        refuse_transforms("attention", (q, k, v))
-    plain = is_plain(q, k, v, row_offsets, column_indices)
-    if wants_gradient(q, k, v):
-        options = scale, math, softcap, is_causal
+        refuse_transforms("attention", (q, k, v, bias))
+    plain = is_plain(q, k, v, row_offsets, column_indices, q if bias is None else bias)
+    if wants_gradient(q, k, v, bias):
+        options = scale, math, softcap, is_causal, bias
         output, statistics = _attention_function(plain, q, k, v, row_offsets, column_indices, *options)
         return output, statistics if saved != "none" else statistics.new_empty((0,))
-    arguments = (q, k, v, row_offsets, column_indices, scale, saved, math, softcap, is_causal)
+    arguments = (q, k, v, row_offsets, column_indices, scale, saved, math, softcap, is_causal, bias)
     return attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
 
 
@@ -320,17 +362,20 @@ def _differentiable_backward(
     math: str = "accurate",
     softcap: float = 0.0,
     is_causal: bool = False,
+    bias: MaybeTensor = None,
+    needs_bias: bool = False,
 ) -> Any:
     if transforms_active():
-        refuse_transforms("attention_backward", (gradient, q, k, v, output))
-    arguments = (gradient, q, k, v, output, saved, row_offsets, column_indices, scale, math, softcap, is_causal)
-    plain = is_plain(*arguments[:8])
-    if wants_gradient(gradient, q, k, v, output):
+        refuse_transforms("attention_backward", (gradient, q, k, v, output, bias))
+    options = scale, math, softcap, is_causal, bias, needs_bias
+    arguments = (gradient, q, k, v, output, saved, row_offsets, column_indices, *options)
+    plain = is_plain(*arguments[:8], q if bias is None else bias)
+    if wants_gradient(gradient, q, k, v, output, bias):
         return once(ATTENTION_BACKWARD, plain, attention_backward, *arguments)
     return attention_backward(*arguments) if plain else below_autograd(ATTENTION_BACKWARD, arguments)
 
 
-ATTENTION = register("attention", SCHEMA, attention, _fake, _differentiable, casting(0, 1, 2))
+ATTENTION = register("attention", SCHEMA, attention, _fake, _differentiable, casting(0, 1, 2, 10))
 ATTENTION_BACKWARD = register(
     "attention_backward", BACKWARD_SCHEMA, attention_backward, _fake_backward, _differentiable_backward
 )

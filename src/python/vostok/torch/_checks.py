@@ -316,6 +316,17 @@ def check_softmax(
     return tuple(values.shape)
 
 
+def _check_bias(op: str, bias: torch.Tensor, shape: tuple[Any, ...], q: torch.Tensor) -> None:
+    """One for each element of the mask, of all heads or of each."""
+    check_same(op, "bias", bias, "q", q)
+    require(
+        tuple(bias.shape) in (shape[-1:], shape),
+        InvalidArgument,
+        op,
+        lambda: f"bias has shape {_shape(bias)}, and must have {shape[-1:]}, for all heads, or {shape}",
+    )
+
+
 def check_attention(
     op: str,
     q: torch.Tensor,
@@ -326,6 +337,7 @@ def check_attention(
     saved: str,
     math: str,
     softcap: float,
+    bias: torch.Tensor | None = None,
 ) -> tuple[Any, ...]:
     """Operands of attention; returns the output's shape."""
     check_same(op, "q", q, "k", k)
@@ -344,6 +356,8 @@ def check_attention(
     _check_leading(op, "v", v, 2, k.shape[:-2], "k")
     if not shares_heads(leading, k.shape[:-2]):
         _check_leading(op, "k", k, 2, leading, "q")
+    if bias is not None:
+        _check_bias(op, bias, (*leading, columns.shape[0]), q)
     require(
         0.0 <= softcap < inf,
         InvalidArgument,

@@ -104,6 +104,7 @@ def attention(
     v: torch.Tensor,
     mask: Csr | RuleMask | JoinedMask | torch.Tensor | Any,  # Any: a BlockMask, a list of masks
     *,
+    bias: MaybeTensor = None,
     scale: float | None = None,
     softcap: float = 0.0,
     is_causal: bool = False,
@@ -120,6 +121,11 @@ def attention(
     Gemma 2. is_causal: no query sees keys of its row behind its own; the last query's is the last key. softcap and
     is_causal take 16-bit tensors.
 
+    bias: a number for each of the mask's elements in CSR order, [nonzeros] of all heads or [.., heads, nonzeros], added
+    to its scaled and capped score; leading axes of one element or none are broadcast, and copied. -infinity leaves an
+    element out. It is in the type of q, 16 bits. With several masks it has the elements of one behind those of another,
+    [all nonzeros] or [.., heads, all nonzeros] without the axes that masks are for.
+
     A list of masks has one [queries, keys] for each element of the leading axis: for each sequence of q [sequences,
     heads, queries, size], or for each head of q [heads, queries, size]. Lists in the list have one for each sequence
     and head. Heads share keys only where they share masks. It is one call with their block-diagonal mask: join_masks()
@@ -135,7 +141,7 @@ def attention(
         if joined is not mask or joined.shape != (q.shape[-2], k.shape[-2]):
             leading = joined_axes(joined, q, k, v)
             q, k, v = (behind(tensor, len(leading)) for tensor in (q, k, v))
-            options: dict[str, Any] = {"softcap": softcap, "is_causal": is_causal, "math": math}
+            options: dict[str, Any] = {"bias": bias, "softcap": softcap, "is_causal": is_causal, "math": math}
             return apart(attention(q, k, v, joined.matrix, scale=scale, **options), leading)
         mask = joined.matrix
     a = mask_csr(mask, q, k)
@@ -146,5 +152,20 @@ def attention(
         )
     chosen = 1.0 / max(q.shape[-1], 1) ** 0.5 if scale is None else float(scale)
     structure = (a.row_offsets, a.column_indices)
-    output: torch.Tensor = _attention.ATTENTION(q, k, v, *structure, chosen, "none", math, softcap, is_causal)[0]
+    rest = math, softcap, is_causal, _of_heads(bias, q, a)
+    output: torch.Tensor = _attention.ATTENTION(q, k, v, *structure, chosen, "none", *rest)[0]
     return output
+
+
+def _of_heads(bias: MaybeTensor, q: torch.Tensor, a: Csr) -> MaybeTensor:
+    """The bias of each head; one without other axes is that of all."""
+    shape = (*q.shape[:-2], a.column_indices.shape[0])
+    if bias is None or bias.dim() <= 1 or bias.shape == shape:
+        return bias
+    fits = bias.dim() <= len(shape) and all(own in (1, full) for own, full in zip(bias.shape[-2::-1], shape[-2::-1]))
+    if not fits or bias.shape[-1] != shape[-1]:
+        raise InvalidArgument(
+            f"cannot run vostok::attention: bias has shape {tuple(bias.shape)}, and must have {shape[-1:]}, for all "
+            f"heads, or {shape}"
+        )
+    return bias.expand(shape)
