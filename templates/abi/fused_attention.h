@@ -20,7 +20,7 @@ struct FusedAttentionTraits {
   bool grouped = false;  ///< heads of queries share those of keys
   bool capped = false;   ///< scores go through tanh
   bool causal = false;
-  int terms = 0;  ///< in 16 bits that each f32 is multiplied as; 0: of elements that have 16 bits
+  int terms = 0;        ///< in 16 bits that each f32 is multiplied as; 0: of elements that have 16 bits
   bool biased = false;  ///< elements of the mask have biases
 };
 
@@ -84,6 +84,12 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("causal", traits.causal);
   visit("terms", traits.terms);
   visit("biased", traits.biased);
+}
+
+/// Registers of a lane for biases of a strip with so many keys, and where they are.
+template <class Traits>
+constexpr int bias_registers(const Traits& traits, int keys) {
+  return traits.biased ? keys / 2 + 8 : 0;
 }
 
 /// Sizes that kernels take.

@@ -120,7 +120,8 @@ constexpr int shared_bytes(const FusedBackwardTraits& traits, const FusedBackwar
 
 /// Registers of a lane that live through a step of the largest kernel, by_key.
 constexpr int lane_registers(const FusedBackwardTraits& traits, const FusedBackwardConfig& config) {
-  return (traits.key_size + traits.value_size) / 2 + config.step_keys + config.step_keys / 2;
+  return (traits.key_size + traits.value_size) / 2 + config.step_keys + config.step_keys / 2 +
+         bias_registers(traits, config.step_keys);
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const FusedBackwardTraits& t, const FusedBackwardConfig& c) {

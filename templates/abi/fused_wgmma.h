@@ -80,7 +80,8 @@ constexpr int gained_registers(const FusedWgmmaConfig& config) {
 constexpr int lane_registers(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
   const int queries = config.keeps_queries ? traits.key_size / 4 : 0;
   const int sums = (promotes(traits) ? 2 : 1) * value_width(traits) / 2;
-  return sums + step_keys(config) / 2 + line_parts(traits) * step_keys(config) / 4 + queries;
+  return sums + step_keys(config) / 2 + line_parts(traits) * step_keys(config) / 4 + queries +
+         bias_registers(traits, step_keys(config));
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const FusedAttentionTraits& t, const FusedWgmmaConfig& c) {

@@ -25,7 +25,8 @@ class BackwardStrip {
         first_row_(first_row),
         lane_(threadIdx.x % 32),
         rates_(args.walk),
-        bias_(args.walk, query_head<F>(args.walk, head, 0)) {}
+        bias_(args.walk, query_head<F>(args.walk, head, 0)),
+        bias_gradient_(args, head) {}
 
   /// Once the launch before has stored them.
   __device__ void take_numbers() {
@@ -118,8 +119,9 @@ class BackwardStrip {
   /// Where scores are biased, all of that at once, and by query the gradients by biases, on their way to memory.
   template <int octets>
   __device__ void make_biased(float (&scores)[octets][4], float (&gradients)[octets][4], unsigned bits,
-                              SharedAddress numbers, const unsigned (&biases)[octets][2], const TilePlaces<F>& places,
-                              int first) const {
+                              SharedAddress numbers, const unsigned (&biases)[octets][2],
+                              const TilePlaces<F>& tile_places, int first) const {
+    const TilePlaces<F> places = tile_places.again();
 #pragma unroll
     for (int o = 0; o < octets; ++o) {
       float logarithms[2], inners[2], by_bias[4];
@@ -135,9 +137,10 @@ class BackwardStrip {
         by_bias[i] = named ? scores[o][i] * (gradients[o][i] - inner(inners, i)) : 0.0F;
         gradients[o][i] = named ? by_bias[i] * curve.slope : 0.0F;
       }
-      if (part == BackwardPart::by_query && args_.bias_gradient != nullptr)
-        places.visit_octet(first + o, bits >> 4 * o,
-                           [&](int i, int place) { store_bias_gradient<F>(args_, head_, place, by_bias[i]); });
+      if constexpr (part == BackwardPart::by_query)
+        if (bias_gradient_.is_wanted())
+          places.visit_octet(first + o, bits >> 4 * o,
+                             [&](int i, int place) { bias_gradient_.store(place, by_bias[i]); });
     }
   }
 
@@ -198,7 +201,7 @@ class BackwardStrip {
   /// Gradients by biases of elements that are not seen: the last ones of each query, whose tiles may not be walked.
   __device__ void clear_unseen() const {
     const FusedAttentionArgs& walk = args_.walk;
-    if (args_.bias_gradient == nullptr) return;
+    if (!bias_gradient_.is_wanted()) return;
     const long long end = min(first_row_ + strip_queries(), walk.rows);
 #pragma unroll 1
     for (long long query = first_row_; query < end; ++query)
@@ -207,7 +210,7 @@ class BackwardStrip {
            place -= 32) {
         if (sees<F>(walk, query, static_cast<const typename Index<traits.index>::Storage*>(walk.column_indices)[place]))
           break;
-        store_bias_gradient<F>(args_, head_, place, 0.0F);
+        bias_gradient_.store(place, 0.0F);
       }
   }
 
@@ -223,6 +226,7 @@ class BackwardStrip {
   const unsigned lane_;
   const ScoreRates<F> rates_;
   HeadBias<F> bias_;
+  const BiasGradient<F> bias_gradient_;
   QueryNumbers numbers_[2] = {};
   OnlineSoftmax softmax_;
   float weighted_[2] = {0.0F, 0.0F};

@@ -34,12 +34,36 @@ __device__ inline void store_numbers(const FusedBackwardArgs& args, long long he
   store_global<false>(reinterpret_cast<Vector<float, 2>*>(args.statistics + 2 * (head * args.queries + query)), pair);
 }
 
-/// The gradient by an element's bias.
+/// Where gradients by a head's biases leave: by queries, where they are wanted.
+template <class F, bool is_written = F::traits.biased && F::traits.part == BackwardPart::by_query>
+class BiasGradient {
+ public:
+  __device__ BiasGradient(const FusedBackwardArgs&, long long) {}
+  __device__ void store(int, float) const {}
+};
+
 template <class F>
-__device__ inline void store_bias_gradient(const FusedBackwardArgs& args, long long head, int place, float gradient) {
+class BiasGradient<F, true> {
   using Type = Element<F::traits.element>;
-  static_cast<typename Type::Storage*>(args.bias_gradient)[head * args.elements + place] = Type::from_float(gradient);
-}
+  using Stored = typename Type::Storage;
+
+ public:
+  __device__ BiasGradient(const FusedBackwardArgs& args, long long head)
+      : gradient_(static_cast<const unsigned char*>(args.bias_gradient)) {
+    if (gradient_ == nullptr) return;
+    gradient_ += sizeof(Stored) * (head * args.elements);
+    make_opaque(gradient_);  // else every store multiplies by the elements
+  }
+
+  __device__ bool is_wanted() const { return gradient_ != nullptr; }
+  __device__ void store(int place, float gradient) const {
+    if (is_wanted())
+      reinterpret_cast<Stored*>(const_cast<unsigned char*>(gradient_))[place] = Type::from_float(gradient);
+  }
+
+ private:
+  const unsigned char* gradient_;
+};
 
 template <class F>
 class GradientAgain {
@@ -103,8 +127,7 @@ class GradientAgain {
   }
 
   __device__ void note_bias_gradient(int place, float gradient) const {
-    if constexpr (traits.biased && traits.part == BackwardPart::by_query)
-      if (lane_ == 0 && args_.bias_gradient != nullptr) store_bias_gradient<F>(args_, head_, place, gradient);
+    if (lane_ == 0) BiasGradient<F>(args_, head_).store(place, gradient);
   }
 
   /// A line of a tile, and its head; `place`: among the mask's elements as they are walked.

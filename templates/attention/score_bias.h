@@ -7,6 +7,7 @@
 #include "attention/soft_cap.h"
 #include "parts/element.h"
 #include "parts/loads.h"
+#include "parts/opaque.h"
 
 namespace vostok {
 
@@ -45,6 +46,14 @@ class TilePlaces<F, true> {
 #pragma unroll
     for (int o = 0; o < octets; ++o)
       visit_octet(first + o, bits >> 4 * o, [&](int i, int place) { visit(o, i, place); });
+  }
+
+  /// The same places, which the compiler finds anew: else it keeps those that were found, a register each.
+  __device__ TilePlaces again() const {
+    TilePlaces other = *this;
+    for (auto& of_half : other.keys_)
+      for (unsigned& keys : of_half) make_opaque(keys);
+    return other;
   }
 
   /// The same of one octet, by the lowest bits.
@@ -111,7 +120,10 @@ class HeadBias<F, true> {
 
  public:
   __device__ HeadBias(const FusedAttentionArgs& args, long long query_head)
-      : bias_(static_cast<const Stored*>(args.bias) + query_head * args.bias_stride), places_(args.places) {}
+      : bias_(static_cast<const unsigned char*>(args.bias) + sizeof(Stored) * (query_head * args.bias_stride)),
+        places_(args.places) {
+    make_opaque(bias_);  // else every load multiplies by the stride
+  }
 
   __device__ float at(int place) const { return Type::to_float(stored(place)); }
 
@@ -133,10 +145,10 @@ class HeadBias<F, true> {
   __device__ Stored stored(int place) const {
     if constexpr (is_by_key(F::traits))
       place = static_cast<int>(load_global(reinterpret_cast<const unsigned*>(places_) + place));
-    return load_global(bias_ + place);
+    return load_global(reinterpret_cast<const Stored*>(bias_) + place);
   }
 
-  const Stored* bias_;
+  const unsigned char* bias_;
   const int* places_;
 };
 

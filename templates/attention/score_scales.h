@@ -23,9 +23,7 @@ class ScoreScales {
   static constexpr auto traits = F::traits;
 
  public:
-  __device__ void begin(const FusedAttentionArgs& args, long long, long long) {
-    rates_ = ScoreRates<F>(args);
-  }
+  __device__ void begin(const FusedAttentionArgs& args, long long, long long) { rates_ = ScoreRates<F>(args); }
 
   template <int keys, int octets>
   __device__ void scale(float (&scores)[octets][4], SharedAddress) {
