@@ -220,8 +220,6 @@ __device__ inline void walk_tiles(const FusedBackwardArgs& args, const Attention
   const auto release = [&](unsigned stage) { arrive(stages.empty(stage)); };  // every lane for what it has read
   unsigned bits[1];
   load_tile_bits<F>(bits, walk, work, work.first_tile, strip);
-  TilePlaces<F> places[1];
-  load_places<F>(places, walk, work.first_tile, work.end_tile, strip);
   group.take_numbers();
   wait_barrier(stages.own_full(), 0);
   RingPlace<F::config.stages> place;
@@ -231,13 +229,13 @@ __device__ inline void walk_tiles(const FusedBackwardArgs& args, const Attention
     group.take_turn(turn);
 #pragma unroll 1
     for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
+      TilePlaces<F> places[1];  // not those of the next tile beside: registers are few
+      load_places<F>(places, walk, tile, work.end_tile, strip);
       wait_barrier(stages.full(place.stage), place.parity);
       publish_to_async_proxy();
       const unsigned now = bits[0];
-      const TilePlaces<F> places_now = places[0];
-      group.add(stages.stage(place.stage), stages.numbers(place.stage), now, places_now, [&] {
+      group.add(stages.stage(place.stage), stages.numbers(place.stage), now, places[0], [&] {
         load_tile_bits<F>(bits, walk, work, work.behind(tile), strip);
-        load_places<F>(places, walk, work.behind(tile), work.end_tile, strip);
         if (queues_ahead(F::traits) && (tile > work.first_tile || turn > 0)) {
           wait_multiplications<2>();
           release(before);
