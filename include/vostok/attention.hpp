@@ -1,8 +1,8 @@
 // Attention whose score matrix is sparse: softmax(scale * Q K^T, at the mask) V, for a batch of heads that share the
 // mask.
 //
-// One kernel may compute it, whose scores never reach memory, and in 16 bits three its gradients; else, and where that is
-// expected or measured to take less, it is composed of a sampled product, a softmax and a product.
+// One kernel may compute it, whose scores never reach memory, and in 16 bits three its gradients; else, and where that
+// is expected or measured to take less, it is composed of a sampled product, a softmax and a product.
 // PlanOptions::family takes the name of such a kernel's family, or "composed".
 #pragma once
 

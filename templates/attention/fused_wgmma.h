@@ -275,15 +275,6 @@ __device__ inline void copy_tiles(const FusedAttentionArgs& args, const Attentio
   }
 }
 
-/// The places of a strip in the tiles of a step.
-template <class F>
-__device__ inline void load_step_places(TilePlaces<F> (&places)[F::config.step_tiles], const FusedAttentionArgs& args,
-                                        const AttentionWork<F>& work, int tile, unsigned strip) {
-#pragma unroll
-  for (int t = 0; t < F::config.step_tiles; ++t)
-    if (tile + t < work.end_tile) places[t].load(args, tile + t, strip);
-}
-
 /// The tiles of a warpgroup, whose sums and statistics are complete on return.
 template <class F>
 __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWork<F>& work,
@@ -295,7 +286,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   unsigned bits[step], next_bits[step];
   load_tile_bits<F>(bits, args, work, work.first_tile, strip);
   TilePlaces<F> places[step];
-  load_step_places(places, args, work, work.first_tile, strip);
+  load_tile_places<F>(places, args, work.first_tile, work.end_tile, strip);
   constexpr bool apart = values_apart(F::traits);
   const auto wait_full = [&] {
     wait_barrier(stages.full(ring.stage), ring.parity);
@@ -322,7 +313,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   group.begin_scores(stages.stage(ring.stage));
   load_tile_bits<F>(next_bits, args, work, work.first_tile + step, strip);
   group.take_bias(places, bits);
-  load_step_places(places, args, work, work.first_tile + step, strip);
+  load_tile_places<F>(places, args, work.first_tile + step, work.end_tile, strip);
   wait_multiplications();
   exponentiate();
   group.take();
@@ -337,7 +328,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     for (int t = 0; t < step; ++t) bits[t] = next_bits[t];
     load_tile_bits<F>(next_bits, args, work, tile + step, strip);
     group.take_bias(places, bits);
-    load_step_places(places, args, work, tile + step, strip);
+    load_tile_places<F>(places, args, tile + step, work.end_tile, strip);
     wait_multiplications<1>();
     exponentiate();
     wait_multiplications();

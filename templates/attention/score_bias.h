@@ -100,6 +100,15 @@ __device__ inline void load_places(TilePlaces<F> (&places)[strips], const FusedA
     if (tile < end_tile) places[q].load(args, tile, first_strip + q);
 }
 
+/// The places of a strip in `tiles` tiles from one on; likewise.
+template <class F, int tiles>
+__device__ inline void load_tile_places(TilePlaces<F> (&places)[tiles], const FusedAttentionArgs& args, int tile,
+                                        int end_tile, unsigned strip) {
+#pragma unroll
+  for (int t = 0; t < tiles; ++t)
+    if (tile + t < end_tile) places[t].load(args, tile + t, strip);
+}
+
 /// The head of queries by the head of own lines; `turn`: of a block that walks in turns.
 template <class F>
 __device__ inline long long query_head(const FusedAttentionArgs& args, long long head, int turn) {
