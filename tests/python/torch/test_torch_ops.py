@@ -179,6 +179,22 @@ def test_gradients_of_heads_side_by_side_are_those_of_packed_ones(device):
     assert torch.equal(found, packed)
 
 
+def test_gradients_lie_as_heads_side_by_side_do_and_copy_none_of_them(device):
+    mask = vt.BandedMask(3)
+    q, k, v = (torch.randn(10, 4, 8, device=device).transpose(0, 1).requires_grad_() for _ in range(3))
+    gradient = torch.randn(10, 4, 8, device=device).transpose(0, 1)
+    found = torch.autograd.grad(vt.attention(q, k, v, mask), (q, k, v), gradient)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        again = torch.autograd.grad(vt.attention(q, k, v, mask), (q, k, v), gradient)
+    packed = torch.autograd.grad(
+        vt.attention(*(part.contiguous() for part in (q, k, v)), mask), (q, k, v), gradient.contiguous()
+    )
+    for one, same, other in zip(found, again, packed):
+        assert one.stride() == q.stride() and torch.equal(one, same) and torch.equal(one, other)
+    copies = [event for event in profile.key_averages() if event.key in ("aten::copy_", "aten::clone")]
+    assert not copies or device.type == "cpu", copies  # a CPU tensor of statistics may be misaligned
+
+
 def test_attention_takes_the_math_of_its_products(device, fresh):
     q, k, v = (torch.randn(2, 10, 8, device=device) for _ in range(3))
     mask = vt.BandedMask(4)

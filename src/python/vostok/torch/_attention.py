@@ -103,6 +103,22 @@ def _laid_out(name: str, tensor: torch.Tensor) -> tuple[torch.Tensor, dict[str, 
     return tensor, {f"{name}_leading": strides[0], f"{name}_stride": strides[1]}
 
 
+def _is_dense(tensor: torch.Tensor) -> bool:
+    """Whether nothing lies between the elements, so that another tensor may lie as this one does."""
+    sizes, strides = tensor.shape, tensor.stride()
+    return bool(sum((size - 1) * stride for size, stride in zip(sizes, strides)) + 1 == tensor.numel())
+
+
+def _laid_out_densely(name: str, tensor: torch.Tensor) -> tuple[torch.Tensor, dict[str, int]]:
+    """As _laid_out, and a copy, too, where a gradient that lies like the tensor would have gaps."""
+    return _laid_out(name, tensor) if _is_dense(tensor) else (tensor.contiguous(), {})
+
+
+def _like(tensor: torch.Tensor) -> torch.Tensor:
+    """What the gradient by a tensor is written to."""
+    return torch.empty_like(tensor if _is_dense(tensor) and _strides(tensor) else tensor.contiguous())
+
+
 def _joined(*tensors: torch.Tensor) -> int:
     joined = 0
     for tensor in tensors:
@@ -188,8 +204,18 @@ def attention_backward(
     """The kernel of the gradients by q, k, v and the bias, which is empty unless needed. `output` and `saved` are what
     the forward pass gave."""
     _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap, bias)
-    q, k, v, output, gradient, saved = (tensor.contiguous() for tensor in (q, k, v, output, gradient, saved))
-    dq, dk, dv = (torch.empty(tensor.shape, dtype=tensor.dtype, device=tensor.device) for tensor in (q, k, v))
+    layout: dict[str, int] = {}
+    q, fields = _laid_out_densely("query", q)
+    layout |= fields
+    k, fields = _laid_out_densely("key", k)
+    layout |= fields
+    v, fields = _laid_out_densely("value", v)
+    layout |= fields
+    output, fields = _laid_out_densely("output", output)
+    layout |= fields
+    if gradient.stride() != output.stride():
+        gradient = torch.empty_like(output).copy_(gradient)
+    dq, dk, dv, saved = _like(q), _like(k), _like(v), saved.contiguous()
     bias = None if bias is None else bias.contiguous()
     dbias = q.new_empty(_bias_shape(bias, needs_bias, *q.shape[:-2]))
     if not gradient.numel():
@@ -197,7 +223,7 @@ def attention_backward(
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention_backward", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
     addresses = _joined(q, k, v, output, gradient, dq, dk, dv)
-    forward = _problem(q, v, addresses, "row_statistics", math, softcap, is_causal, bias)
+    forward = _problem(q, v, addresses, "row_statistics", math, softcap, is_causal, bias, **layout)
     problem = SparseAttentionBackward(forward=forward)
     prepared = LOOKUP.plan(
         "attention_backward", entry, problem, lambda context: made_plan(context, problem, entry.topology)
@@ -286,7 +312,7 @@ def _fake_backward(
 ) -> Gradients:
     _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap, bias)
     dbias = q.new_empty(_bias_shape(bias, needs_bias, *(() if bias is None else bias.shape[:-1])))
-    return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape), dbias
+    return _like(q), _like(k), _like(v), dbias
 
 
 class AttentionFunction(torch.autograd.Function):
