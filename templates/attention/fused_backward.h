@@ -143,9 +143,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
                                                 threadIdx.x);
   const unsigned strip = threadIdx.x / 32;
   unsigned bits[1] = {};
-  TilePlaces<F> places[1];
   if (work.first_tile < work.end_tile) load_bits<F>(bits, walk, work, work.first_tile, strip);
-  load_places<F>(places, walk, work.first_tile, work.end_tile, strip);
   follow_previous_launch();
 
   if (copies.has_next()) copy_block<F>(args, work, own);  // else there may be no operands either
@@ -169,17 +167,16 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     warp.take_turn(turn);
 #pragma unroll 1
     for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
+      TilePlaces<F> places[1];  // not those of the next tile beside: registers are few
+      load_places<F>(places, walk, tile, work.end_tile, strip);
       wait_async<config.stages - 2>();
       __syncthreads();
       copy_into((place.stage + config.stages - 1) % config.stages);
       unsigned next_bits[1] = {};
       const int next = work.behind(tile);
       if (next < work.end_tile) load_bits<F>(next_bits, walk, work, next, strip);
-      TilePlaces<F> next_places[1];
-      load_places<F>(next_places, walk, next, work.end_tile, strip);
       warp.add(stages + place.stage * backward_stage_bytes(traits), bits, places[0]);
       bits[0] = next_bits[0];
-      places[0] = next_places[0];
       place.advance();
     }
   }
