@@ -8,8 +8,8 @@ from cases import assert_close, weight
 from torch.nn.attention.flex_attention import create_block_mask
 
 import vostok.torch as vt
-from vostok.torch._attention import _laid_out
 from vostok.torch._joined import apart, behind
+from vostok.torch._layouts import laid_out
 from vostok.torch._masks import _masks
 
 TYPES = [torch.float32, torch.float16, torch.bfloat16]
@@ -149,7 +149,7 @@ def test_parts_of_one_projection_are_not_copied(device):
     masks = drawn_masks(device, 20, 20)
     q, k, v = (qkv[:, :, part].transpose(1, 2) for part in range(3))
     for tensor in (q, k, v):
-        assert _laid_out("query", behind(tensor, 1))[0].data_ptr() == tensor.data_ptr()
+        assert laid_out("query", behind(tensor, 1))[0].data_ptr() == tensor.data_ptr()
     packed = vt.attention(q.contiguous(), k.contiguous(), v.contiguous(), masks)
     assert torch.equal(vt.attention(q, k, v, masks), packed)
 

@@ -13,6 +13,7 @@ from .._problems import SparseAttention, SparseAttentionBackward
 from ._calls import run
 from ._checks import check_attention, check_same, require
 from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, aligned_memory, alignment_of, stream_of
+from ._layouts import empty_like, empty_output, laid_out, laid_out_densely
 from ._lookup import LOOKUP, made_plan
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 from ._softmax import once
@@ -61,64 +62,6 @@ def _problem(
     )
 
 
-def _strides(tensor: torch.Tensor) -> tuple[int, int] | None:
-    """Elements between two rows and between two heads of [.., rows, size]; None: kernels cannot read it as it lies.
-    Heads lie behind one another or, where a row of each fits between two rows of one, side by side."""
-    rows, size = tensor.shape[-2:]
-    leading, batch, stride = tensor.stride(-2), 1, 0
-    if tensor.stride(-1) != 1 or leading < size:
-        return None
-    for axis in range(tensor.dim() - 3, -1, -1):
-        if tensor.shape[axis] == 1:
-            continue
-        stride = stride or tensor.stride(axis)
-        if tensor.stride(axis) != batch * stride:
-            return None
-        batch *= tensor.shape[axis]
-    behind = stride >= (rows - 1) * leading + size
-    if batch > 1 and not behind and not size <= stride <= (leading - size) // (batch - 1):
-        return None
-    return leading, stride
-
-
-def _are_side_by_side(q: torch.Tensor) -> bool:
-    """Whether the heads of queries lie so: those of the output then do, too."""
-    if q.is_contiguous():
-        return False
-    strides = _strides(q)
-    return strides is not None and 0 < strides[1] < q.shape[-2] * strides[0]
-
-
-def _empty_output(q: torch.Tensor, shape: tuple[Any, ...]) -> torch.Tensor:
-    if not _are_side_by_side(q):
-        return q.new_empty(shape)
-    return q.new_empty((shape[-2], *shape[:-2], shape[-1])).movedim(0, -2)
-
-
-def _laid_out(name: str, tensor: torch.Tensor) -> tuple[torch.Tensor, dict[str, int]]:
-    """The tensor, or a copy where kernels cannot read it as it lies, and the problem's fields of its layout."""
-    strides = None if tensor.is_contiguous() else _strides(tensor)
-    if strides is None:
-        return tensor.contiguous(), {}
-    return tensor, {f"{name}_leading": strides[0], f"{name}_stride": strides[1]}
-
-
-def _is_dense(tensor: torch.Tensor) -> bool:
-    """Whether nothing lies between the elements, so that another tensor may lie as this one does."""
-    sizes, strides = tensor.shape, tensor.stride()
-    return bool(sum((size - 1) * stride for size, stride in zip(sizes, strides)) + 1 == tensor.numel())
-
-
-def _laid_out_densely(name: str, tensor: torch.Tensor) -> tuple[torch.Tensor, dict[str, int]]:
-    """As _laid_out, and a copy, too, where a gradient that lies like the tensor would have gaps."""
-    return _laid_out(name, tensor) if _is_dense(tensor) else (tensor.contiguous(), {})
-
-
-def _like(tensor: torch.Tensor) -> torch.Tensor:
-    """What the gradient by a tensor is written to."""
-    return torch.empty_like(tensor if _is_dense(tensor) and _strides(tensor) else tensor.contiguous())
-
-
 def _joined(*tensors: torch.Tensor) -> int:
     joined = 0
     for tensor in tensors:
@@ -146,17 +89,17 @@ def attention(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel, for tensors of both devices. The second result is empty unless `saved` is row_statistics."""
     structure = row_offsets, column_indices
-    output = _empty_output(q, check_attention("attention", q, k, v, *structure, saved, math, softcap, bias))
+    output = empty_output(q, check_attention("attention", q, k, v, *structure, saved, math, softcap, bias))
     statistics = q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
     if not output.numel() and not statistics.numel():
         return output, statistics
     layout: dict[str, int] = {}
-    q, fields = _laid_out("query", q)
+    q, fields = laid_out("query", q)
     layout |= fields
-    k, fields = _laid_out("key", k)
+    k, fields = laid_out("key", k)
     layout |= fields
-    v, fields = _laid_out("value", v)
-    layout |= fields | _laid_out("output", output)[1]
+    v, fields = laid_out("value", v)
+    layout |= fields | laid_out("output", output)[1]
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
     bias = None if bias is None else bias.contiguous()
@@ -205,17 +148,17 @@ def attention_backward(
     the forward pass gave."""
     _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap, bias)
     layout: dict[str, int] = {}
-    q, fields = _laid_out_densely("query", q)
+    q, fields = laid_out_densely("query", q)
     layout |= fields
-    k, fields = _laid_out_densely("key", k)
+    k, fields = laid_out_densely("key", k)
     layout |= fields
-    v, fields = _laid_out_densely("value", v)
+    v, fields = laid_out_densely("value", v)
     layout |= fields
-    output, fields = _laid_out_densely("output", output)
+    output, fields = laid_out_densely("output", output)
     layout |= fields
     if gradient.stride() != output.stride():
         gradient = torch.empty_like(output).copy_(gradient)
-    dq, dk, dv, saved = _like(q), _like(k), _like(v), saved.contiguous()
+    dq, dk, dv, saved = empty_like(q), empty_like(k), empty_like(v), saved.contiguous()
     bias = None if bias is None else bias.contiguous()
     dbias = q.new_empty(_bias_shape(bias, needs_bias, *q.shape[:-2]))
     if not gradient.numel():
@@ -290,7 +233,7 @@ def _fake(
     bias: MaybeTensor = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     structure = row_offsets, column_indices
-    output = _empty_output(q, check_attention("attention", q, k, v, *structure, saved, math, softcap, bias))
+    output = empty_output(q, check_attention("attention", q, k, v, *structure, saved, math, softcap, bias))
     return output, q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
 
 
@@ -312,7 +255,7 @@ def _fake_backward(
 ) -> Gradients:
     _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap, bias)
     dbias = q.new_empty(_bias_shape(bias, needs_bias, *(() if bias is None else bias.shape[:-1])))
-    return _like(q), _like(k), _like(v), dbias
+    return empty_like(q), empty_like(k), empty_like(v), dbias
 
 
 class AttentionFunction(torch.autograd.Function):
