@@ -35,7 +35,7 @@ std::int64_t strips_beside(const PackStrips& what) { return packs_beside(traits(
 /// If rows are scaled each block computes the scales for itself, so that fewer share.
 std::int64_t splits_of(const PackStrips& what) {
   const std::int64_t beside = strips_beside(what);
-  const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.kind.mode) ? 3 : beside > 1 ? 5 : 8;
+  const std::int64_t blocks_per_multiprocessor = packed_scales_rows(what.kind.mode) ? 3 : beside > 1 ? 6 : 8;
   const std::int64_t wanted = ceil_div(blocks_per_multiprocessor * what.multiprocessors,
                                        std::max<std::int64_t>(what.structure.row_strips / beside * what.sets, 1));
   return std::clamp<std::int64_t>(ceil_div(what.structure.k_blocks, warps_of(what) / beside), 1,
