@@ -22,6 +22,8 @@ struct AttentionArguments {
   float scale = 0;              ///< 0: 1 / sqrt(n), or 1 where n is 0
   float softcap = 0;            ///< of a problem that is `capped`, positive and finite; else 0
   void* workspace = nullptr;
+  float dropout = 0;  ///< of a problem that is `dropped`: the share of probabilities to drop, between 0 and 1; else 0
+  const std::uint64_t* dropout_state = nullptr;  ///< likewise: [2] on the device, a seed and an offset, read by kernels
 };
 
 /// The mask [m, k] is the topology: query i attends to the keys of row i. A query without keys gets zeros.
@@ -59,6 +61,9 @@ struct SparseAttention {
   /// by -infinity it is left out, whatever its key and value hold. In 16 bits, by one kernel.
   bool biased = false;
   std::int64_t bias_stride = 0;  ///< elements between two heads' biases; 0: all heads share one list
+  /// Whether probabilities are dropped at random behind the softmax, and the others divided by 1 - dropout. Which are
+  /// is a function of seed, offset, head, row and column alone. In 16 bits, by one kernel.
+  bool dropped = false;
   /// Heads that a composition computes at a time, a divisor of batch; the workspace holds their scores and
   /// probabilities. 0: as many heads as have at most 128 MiB of probabilities, at least one.
   std::int64_t heads_at_once = 0;
@@ -82,6 +87,8 @@ struct AttentionBackwardArguments {
   float scale = 0;
   float softcap = 0;
   void* workspace = nullptr;
+  float dropout = 0;  ///< that of the forward pass, with the same seed and offset
+  const std::uint64_t* dropout_state = nullptr;
 };
 
 /// The gradients of SparseAttention by its inputs.

@@ -464,22 +464,23 @@ typedef struct vostok_attention {
   int32_t capped;      /* 1: scores become softcap * tanh(scores / softcap); in 16 bits */
   int32_t causal;      /* 1: query i attends to no key behind i + k - m; in 16 bits */
   int32_t biased;      /* 1: each of the mask's elements has a bias, added behind the scale and the cap; in 16 bits */
-  int32_t reserved;    /* 0 */
+  int32_t dropped;     /* 1: probabilities are dropped at random, the others divided by 1 - dropout; in 16 bits */
   int64_t bias_stride; /* elements between two heads' biases; 0: all heads share them */
 } vostok_attention;
 
 typedef struct vostok_attention_arguments {
   uint32_t size;
-  float scale;       /* 0: 1 / sqrt(n) */
-  const void* query; /* [batch, m, n] */
-  const void* key;   /* [key_heads, k, n] */
-  const void* value; /* [key_heads, k, value_size] */
-  void* output;      /* [batch, m, value_size]; shares no element with another operand */
-  void* saved;       /* vostok_plan_saved_bytes long, 256-byte aligned; where something is saved */
-  void* workspace;   /* 256-byte aligned */
-  float softcap;     /* where the problem is capped, positive and finite; else 0 */
-  int32_t reserved;  /* 0 */
-  const void* bias;  /* [batch, nonzeros] in the mask's order, where the problem is biased */
+  float scale;                   /* 0: 1 / sqrt(n) */
+  const void* query;             /* [batch, m, n] */
+  const void* key;               /* [key_heads, k, n] */
+  const void* value;             /* [key_heads, k, value_size] */
+  void* output;                  /* [batch, m, value_size]; shares no element with another operand */
+  void* saved;                   /* vostok_plan_saved_bytes long, 256-byte aligned; where something is saved */
+  void* workspace;               /* 256-byte aligned */
+  float softcap;                 /* where the problem is capped, positive and finite; else 0 */
+  float dropout;                 /* where the problem is dropped, the share of probabilities, between 0 and 1; else 0 */
+  const void* bias;              /* [batch, nonzeros] in the mask's order, where the problem is biased */
+  const uint64_t* dropout_state; /* where it is dropped: [2] on the device, a seed and an offset, read by kernels */
 } vostok_attention_arguments;
 
 typedef struct vostok_attention_backward_arguments {
@@ -495,10 +496,11 @@ typedef struct vostok_attention_backward_arguments {
   void* value_gradient;        /* as the values */
   void* workspace;             /* 256-byte aligned */
   float softcap;               /* that of the forward pass */
-  int32_t reserved;            /* 0 */
+  float dropout;               /* likewise */
   const void* output;          /* of the forward pass; only where that saved row statistics */
   const void* bias;
-  void* bias_gradient; /* packed [batch, nonzeros], however heads share biases; null: not wanted */
+  void* bias_gradient;           /* packed [batch, nonzeros], however heads share biases; null: not wanted */
+  const uint64_t* dropout_state; /* that of the forward pass, with the same numbers */
 } vostok_attention_backward_arguments;
 
 /* Every channel with a filter of its own, bias and activation fused. Output height: (height + padding_top +

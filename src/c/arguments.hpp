@@ -56,7 +56,9 @@ inline AttentionArguments arguments_of(const vostok_attention_arguments& c) {
           .saved = c.saved,
           .scale = c.scale,
           .softcap = c.softcap,
-          .workspace = c.workspace};
+          .workspace = c.workspace,
+          .dropout = c.dropout,
+          .dropout_state = c.dropout_state};
 }
 
 inline AttentionBackwardArguments arguments_of(const vostok_attention_backward_arguments& c) {
@@ -73,7 +75,9 @@ inline AttentionBackwardArguments arguments_of(const vostok_attention_backward_a
           .bias_gradient = c.bias_gradient,
           .scale = c.scale,
           .softcap = c.softcap,
-          .workspace = c.workspace};
+          .workspace = c.workspace,
+          .dropout = c.dropout,
+          .dropout_state = c.dropout_state};
 }
 
 inline DepthwiseArguments arguments_of(const vostok_depthwise_arguments& c) {

@@ -126,6 +126,7 @@ void each_field(const Pass& pass, auto& c, SparseAttention& problem) {
   pass("causal", c.causal, problem.causal);
   pass("biased", c.biased, problem.biased);
   pass("bias_stride", c.bias_stride, problem.bias_stride);
+  pass("dropped", c.dropped, problem.dropped);
 }
 
 template <class Pass>

@@ -56,6 +56,7 @@ Subject describe_attention(const SparseAttention& problem, bool backward, const 
   if (problem.capped) words += ", capped";
   if (problem.causal) words += ", causal";
   if (problem.biased) words += ", biased";
+  if (problem.dropped) words += ", dropped";
   const std::int64_t heads = problem.batch, key_heads = ops::key_heads_of(problem);
   const auto elements = [](std::int64_t rows, std::int64_t size, std::int64_t leading, std::int64_t stride,
                            std::int64_t of_heads) {
@@ -79,6 +80,7 @@ Subject describe_attention(const SparseAttention& problem, bool backward, const 
                                                 {"capped", problem.capped},
                                                 {"causal", problem.causal},
                                                 {"biased", problem.biased},
+                                                {"dropped", problem.dropped},
                                                 {"interleaved", problem.query_stride != 0}}),
           .footprint = {.rows = static_cast<double>(mask.rows),
                         .nonzeros = static_cast<double>(mask.nonzeros) * (1 + static_cast<double>(problem.batch)),
@@ -151,6 +153,7 @@ void add_attention(CLI::App& parent, const TakeJob& take) {
   app.add_flag("--capped", problem.capped, "Scores go through tanh, as some models cap them");
   app.add_flag("--causal", problem.causal, "No query attends to keys behind its own; the last one's is the last");
   app.add_flag("--biased", problem.biased, "Each element of the mask has a bias, the same for all heads");
+  app.add_flag("--dropped", problem.dropped, "A quarter of the probabilities is dropped at random");
   app.add_flag("--interleaved", options->interleaved,
                "Heads (the batch) lie side by side within a token: [tokens, heads, size]");
   add_enum_option(app, "--saved", problem.saved,

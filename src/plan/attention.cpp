@@ -1,4 +1,5 @@
 // Attention's forward pass: one kernel, or scores, softmax and product, whichever is expected to take less.
+#include "plan/attention_operands.hpp"
 #include "plan/attention_ways.hpp"
 
 namespace vostok {
@@ -66,10 +67,11 @@ struct AttentionState final : AttentionParts<SparseAttention> {
   }
 
   void execute(Stream stream, const AttentionArguments& arguments) const {
-    const std::array<const void*, 6> pointers{arguments.query, arguments.key,    arguments.value,
-                                              arguments.bias,  arguments.output, arguments.saved};
+    const std::array<const void*, 7> pointers{arguments.query,  arguments.key,   arguments.value,        arguments.bias,
+                                              arguments.output, arguments.saved, arguments.dropout_state};
     require_call(Operation<SparseAttention>::object, pointers, arguments.workspace);
     require_softcap(Operation<SparseAttention>::object, problem, arguments.softcap);
+    require_dropout(Operation<SparseAttention>::object, problem, arguments.dropout);
     if (fused) return fused.execute(stream, arguments);
     for (std::int64_t head = 0; head < problem.batch; head += heads) execute_some(stream, from_head(arguments, head));
   }

@@ -1,5 +1,6 @@
 // The gradients of attention: by kernels that make scores once more, or composed. Then the probabilities come from the
 // forward pass or are recomputed, and one product or sampled product makes each gradient.
+#include "plan/attention_operands.hpp"
 #include "plan/attention_ways.hpp"
 
 namespace vostok {
@@ -92,12 +93,12 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   }
 
   void require_arguments(const AttentionBackwardArguments& arguments) const {
-    const std::array<const void*, 11> pointers{arguments.query,        arguments.key,
-                                               arguments.value,        arguments.bias,
-                                               arguments.output,       arguments.output_gradient,
-                                               arguments.saved,        arguments.query_gradient,
-                                               arguments.key_gradient, arguments.value_gradient,
-                                               arguments.bias_gradient};
+    const std::array<const void*, 12> pointers{arguments.query,         arguments.key,
+                                               arguments.value,         arguments.bias,
+                                               arguments.output,        arguments.output_gradient,
+                                               arguments.saved,         arguments.query_gradient,
+                                               arguments.key_gradient,  arguments.value_gradient,
+                                               arguments.bias_gradient, arguments.dropout_state};
     require_call(Operation<SparseAttentionBackward>::object, pointers, arguments.workspace);
   }
 
@@ -120,6 +121,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   void execute(Stream stream, const AttentionBackwardArguments& arguments) const {
     require_arguments(arguments);
     require_softcap(Operation<SparseAttentionBackward>::object, forward(), arguments.softcap);
+    require_dropout(Operation<SparseAttentionBackward>::object, forward(), arguments.dropout);
     if (fused) return fused.execute(stream, arguments);
     for (std::int64_t head = 0; head < forward().batch; head += heads)
       execute_some(stream, from_head(arguments, head), head % sharing != 0);

@@ -103,7 +103,10 @@ void require_bias_stride(const char* object, const SparseAttention& problem, con
 }  // namespace
 
 const char* beyond_composition(const SparseAttention& problem) {
-  return problem.capped ? "capped" : problem.causal ? "causal" : problem.biased ? "biased" : nullptr;
+  if (problem.capped) return "capped";
+  if (problem.causal) return "causal";
+  if (problem.biased) return "biased";
+  return problem.dropped ? "dropped" : nullptr;
 }
 
 void require_composable(const char* object, const SparseAttention& problem) {
@@ -159,70 +162,12 @@ void require_softcap(const char* object, const SparseAttention& problem, float s
     fail(ErrorCode::invalid_argument, "cannot execute {}: softcap = {} is not positive and finite", object, softcap);
 }
 
-Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written) {
-  return {.name = "saved",
-          .wanted = problem.saved == Saved::none ? Wanted::unasked : needed_if(saved_bytes > 0),
-          .alignment_bytes = workspace_alignment_bytes,
-          .region = plain_region(saved_bytes),
-          .written = written,
-          .asked_by = "saved"};
-}
-
-namespace {
-
-/// The output of the forward pass, of which the backward pass makes what it needs beside row statistics.
-Operand read_output(const SparseAttention& problem, const AttentionRegions& regions, const Alignment& alignment,
-                    bool attends) {
-  Operand output = heads_operand("output", regions.output, alignment, attends);
-  output.asked_by = "saved";
-  if (problem.saved != Saved::row_statistics) output.wanted = Wanted::unasked;
-  return output;
-}
-
-}  // namespace
-
-/// Biases, or their gradients, of heads that lie `stride` elements apart.
-Operand bias_operand(const char* name, const SparseAttention& problem, const TopologyStatistics& mask,
-                     std::int64_t stride, bool written = false) {
-  const Region region =
-      array_region(problem.batch > 0 ? mask.nonzeros : 0, problem.element, stride > 0 ? problem.batch : 1, stride);
-  return {.name = name,
-          .wanted = problem.biased ? needed_if(region.bytes() > 0 && !written) : Wanted::unasked,
-          .alignment_bytes = size_of(problem.element),
-          .region = region,
-          .written = written,
-          .asked_by = "biased"};
-}
-
-std::array<Operand, 6> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
-  const AttentionSteps of(problem, mask, problem.batch);
-  const AttentionRegions regions = of.regions();
-  const Alignment alignment = declared(problem.alignment_bytes, problem.element);
-  const bool attends = mask.nonzeros > 0;
-  return {heads_operand("query", regions.query, alignment, attends),
-          heads_operand("key", regions.key, alignment, attends),
-          heads_operand("value", regions.value, alignment, attends),
-          bias_operand("bias", problem, mask, problem.bias_stride),
-          heads_operand("output", regions.output, alignment, true, true),
-          saved_operand(problem, of.saved_bytes(), true)};
-}
-
-std::array<Operand, 11> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask) {
-  const AttentionSteps of(problem, mask, problem.batch);
-  const AttentionRegions regions = of.regions();
-  const Alignment alignment = declared(problem.alignment_bytes, problem.element);
-  const bool attends = mask.nonzeros > 0;
-  return {heads_operand("query", regions.query, alignment, attends),
-          heads_operand("key", regions.key, alignment, attends),
-          heads_operand("value", regions.value, alignment, attends),
-          bias_operand("bias", problem, mask, problem.bias_stride),
-          read_output(problem, regions, alignment, attends),
-          heads_operand("output_gradient", regions.output, alignment, attends),
-          saved_operand(problem, of.saved_bytes(), false),
-          heads_operand("query_gradient", regions.query, alignment, true, true),
-          heads_operand("key_gradient", regions.key, alignment, true, true),
-          heads_operand("value_gradient", regions.value, alignment, true, true),
-          bias_operand("bias_gradient", problem, mask, mask.nonzeros, true)};
+void require_dropout(const char* object, const SparseAttention& problem, float dropout) {
+  if (!problem.dropped && dropout != 0)
+    fail(ErrorCode::invalid_argument, "cannot execute {}: dropout = {}, and the problem is not dropped", object,
+         dropout);
+  if (problem.dropped && !(dropout > 0 && dropout < 1))
+    fail(ErrorCode::invalid_argument, "cannot execute {}: dropout = {} is not between 0 and 1", object, dropout);
 }
 
 AttentionSteps::AttentionSteps(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads)

@@ -1,7 +1,6 @@
 // Attention as a composition: the problems of its steps, and the memory between them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -29,29 +28,13 @@ void require_composable(const char* object, const SparseAttention& problem);
 /// Throws invalid_argument unless a call brings a softcap where the problem is capped, and only there.
 void require_softcap(const char* object, const SparseAttention& problem, float softcap);
 
+/// Likewise of a share to drop where the problem is dropped.
+void require_dropout(const char* object, const SparseAttention& problem, float dropout);
+
 /// Where the arrays of one attention lie behind their pointers.
 struct AttentionRegions {
   Region query, key, value, output;
 };
-
-/// An array of all heads, needed where it is used and has elements.
-inline Operand heads_operand(const char* name, const Region& region, Alignment alignment, bool used,
-                             bool written = false) {
-  return {.name = name,
-          .wanted = needed_if(used && region.bytes() > 0),
-          .alignment_bytes = alignment,
-          .region = region,
-          .written = written};
-}
-
-/// The operand `saved`: an output of the forward pass, an input of the backward pass.
-Operand saved_operand(const SparseAttention& problem, std::int64_t saved_bytes, bool written);
-
-/// The operands of a forward pass, in the order of AttentionArguments.
-std::array<Operand, 6> attention_operands(const SparseAttention& problem, const TopologyStatistics& mask);
-
-/// Those of a backward pass, in the order of AttentionBackwardArguments.
-std::array<Operand, 11> attention_backward_operands(const SparseAttention& problem, const TopologyStatistics& mask);
 
 /// Bytes between two heads of an array that holds all heads; `saved` is 0 if nothing is saved.
 struct HeadStrides {

@@ -1,5 +1,6 @@
 #include "plan/fused_attention.hpp"
 
+#include "plan/attention_operands.hpp"
 #include "plan/operation.hpp"
 #include "plan/rebuild.hpp"
 #include "tune/attention_case.hpp"
@@ -50,11 +51,11 @@ struct Operation<FusedAttention> : FusedOperation<FusedAttention> {
     return std::make_unique<tune::AttentionCase>(device, attention, std::move(mask), seed, saved);
   }
 
-  static std::array<Operand, 6> operands(const FusedAttention& problem, const TopologyStatistics& mask, std::int64_t) {
+  static std::array<Operand, 7> operands(const FusedAttention& problem, const TopologyStatistics& mask, std::int64_t) {
     return attention_operands(problem.attention, mask);
   }
-  static std::array<const void*, 6> pointers(const AttentionArguments& call) {
-    return {call.query, call.key, call.value, call.bias, call.output, call.saved};
+  static std::array<const void*, 7> pointers(const AttentionArguments& call) {
+    return {call.query, call.key, call.value, call.bias, call.output, call.saved, call.dropout_state};
   }
 };
 
@@ -79,14 +80,14 @@ struct Operation<FusedAttentionBackward> : FusedOperation<FusedAttentionBackward
                                                          std::move(mask), seed, saved);
   }
 
-  static std::array<Operand, 11> operands(const FusedAttentionBackward& problem, const TopologyStatistics& mask,
+  static std::array<Operand, 12> operands(const FusedAttentionBackward& problem, const TopologyStatistics& mask,
                                           std::int64_t) {
     return attention_backward_operands(problem.attention, mask);
   }
-  static std::array<const void*, 11> pointers(const AttentionBackwardArguments& call) {
-    return {call.query,           call.key,   call.value,          call.bias,         call.output,
-            call.output_gradient, call.saved, call.query_gradient, call.key_gradient, call.value_gradient,
-            call.bias_gradient};
+  static std::array<const void*, 12> pointers(const AttentionBackwardArguments& call) {
+    return {call.query,           call.key,          call.value,          call.bias,         call.output,
+            call.output_gradient, call.saved,        call.query_gradient, call.key_gradient, call.value_gradient,
+            call.bias_gradient,   call.dropout_state};
   }
 };
 

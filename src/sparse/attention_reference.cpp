@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include <abi/dropout.h>
+
 namespace vostok::sparse {
 
 namespace {
@@ -71,6 +73,13 @@ std::vector<double> cap_slopes(const Csr& mask, const AttentionHead& head) {
 
 }  // namespace
 
+double AttentionDropout::factor(std::int64_t row, std::int64_t column) const {
+  if (rate == 0) return 1;
+  const DropoutKey key = dropout_key(seed, offset, static_cast<std::uint64_t>(head));
+  const unsigned number = dropout_number(key, static_cast<unsigned>(row), static_cast<unsigned>(column));
+  return number < dropped_below(rate) ? 0 : 1 / (1 - static_cast<double>(rate));
+}
+
 Csr causal_mask(const Csr& mask) {
   Csr causal{.rows = mask.rows, .cols = mask.cols};
   for (std::int64_t row = 0; row < mask.rows; ++row) {
@@ -90,7 +99,9 @@ AttentionForward attention(const Csr& mask, const AttentionHead& head) {
   forward.logarithms = normalise(mask, forward.probabilities);
   forward.output = zeros(mask.rows, head.value_size);
   each_entry(mask, [&](std::int64_t row, std::int64_t column, std::size_t entry) {
-    add_row(forward.output, row, forward.probabilities[entry], head.value, column, head.value_size);
+    const double factor = head.dropout.factor(row, column);
+    if (factor == 0) return;
+    add_row(forward.output, row, factor * forward.probabilities[entry], head.value, column, head.value_size);
   });
   return forward;
 }
@@ -98,10 +109,11 @@ AttentionForward attention(const Csr& mask, const AttentionHead& head) {
 AttentionGradients attention_gradients(const Csr& mask, const AttentionHead& head, const DenseView& output_gradient) {
   const std::vector<double> probabilities = attention(mask, head).probabilities;
   const std::vector<double> score_slopes = cap_slopes(mask, head);
-  const std::vector<double> slopes =
-      products(mask, output_gradient, head.value, head.value_size);  // by the probabilities
+  std::vector<double> slopes = products(mask, output_gradient, head.value, head.value_size);  // by the probabilities
   std::vector<double> row_sums(static_cast<std::size_t>(mask.rows));
-  each_entry(mask, [&](std::int64_t row, std::int64_t, std::size_t entry) {
+  each_entry(mask, [&](std::int64_t row, std::int64_t column, std::size_t entry) {
+    const double factor = head.dropout.factor(row, column);
+    slopes[entry] = factor == 0 ? 0 : factor * slopes[entry];
     row_sums[row] += probabilities[entry] * slopes[entry];
   });
 
@@ -114,7 +126,9 @@ AttentionGradients attention_gradients(const Csr& mask, const AttentionHead& hea
     const double by_score = head.scale * score_slopes[entry] * by_bias;
     add_row(gradients.query, row, by_score, head.key, column, head.n);
     add_row(gradients.key, column, by_score, head.query, row, head.n);
-    add_row(gradients.value, column, probabilities[entry], output_gradient, row, head.value_size);
+    const double factor = head.dropout.factor(row, column);
+    if (factor == 0) return;
+    add_row(gradients.value, column, factor * probabilities[entry], output_gradient, row, head.value_size);
   });
   return gradients;
 }

@@ -10,6 +10,17 @@
 
 namespace vostok::sparse {
 
+/// Which probabilities are dropped (abi/dropout.h); the others are divided by 1 - rate.
+struct AttentionDropout {
+  float rate = 0;  ///< 0: none is
+  std::uint64_t seed = 0;
+  std::uint64_t offset = 0;
+  std::int64_t head = 0;
+
+  /// What a probability is multiplied by: 0 where it is dropped.
+  double factor(std::int64_t row, std::int64_t column) const;
+};
+
 /// The inputs of one head: query and key [., n], value [., value_size].
 struct AttentionHead {
   DenseView query;
@@ -20,11 +31,12 @@ struct AttentionHead {
   double scale = 1;
   double softcap = 0;                ///< 0: none; else scaled scores s become softcap * tanh(s / softcap)
   std::span<const float> bias = {};  ///< [nonzeros], added behind all that; empty: none
+  AttentionDropout dropout = {};
 };
 
 struct AttentionForward {
   std::vector<double> logarithms;  ///< [m], log-sum-exp of each row's scaled scores; -infinity for a query without keys
-  std::vector<double> probabilities;  ///< [nonzeros]
+  std::vector<double> probabilities;  ///< [nonzeros], before dropout
   std::vector<double> output;         ///< [m, value_size]
 };
 

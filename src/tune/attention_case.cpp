@@ -67,7 +67,9 @@ AttentionCase::AttentionCase(device::Device& device, const SparseAttention& prob
                 .bias = operands_.bias().data(),
                 .output = output_.data(),
                 .saved = problem.saved != Saved::none ? saved_.data() : nullptr,
-                .softcap = operands_.softcap()};
+                .softcap = operands_.softcap(),
+                .dropout = operands_.dropout(),
+                .dropout_state = operands_.dropout_state()};
 }
 
 double AttentionCase::flops() const { return 2 * multiply_adds(operands_); }
@@ -126,7 +128,9 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
                 .key_gradient = key_gradient_.data(),
                 .value_gradient = value_gradient_.data(),
                 .bias_gradient = operands_.bias().data() != nullptr ? bias_gradient_.data() : nullptr,
-                .softcap = operands_.softcap()};
+                .softcap = operands_.softcap(),
+                .dropout = operands_.dropout(),
+                .dropout_state = operands_.dropout_state()};
 }
 
 SharedGradients AttentionBackwardCase::shared_gradients(std::int64_t key_head) const {
@@ -166,7 +170,9 @@ AttentionArguments AttentionBackwardCase::forward_call() const {
           .bias = arguments_.bias,
           .output = output_.data(),
           .saved = saved,
-          .softcap = operands_.softcap()};
+          .softcap = operands_.softcap(),
+          .dropout = operands_.dropout(),
+          .dropout_state = operands_.dropout_state()};
 }
 
 double AttentionBackwardCase::flops() const { return 2 * 2 * multiply_adds(operands_); }

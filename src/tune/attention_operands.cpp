@@ -82,11 +82,19 @@ AttentionOperands::AttentionOperands(device::Device& device, const SparseAttenti
       mask_(problem.causal ? sparse::causal_mask(mask) : std::move(mask)),
       query_(device, problem_, query_shape(), problem_.batch, seed),
       key_(device, problem_, key_shape(), ops::key_heads_of(problem_), seed + 1),
-      value_(device, problem_, value_shape(), ops::key_heads_of(problem_), seed + 2) {}
+      value_(device, problem_, value_shape(), ops::key_heads_of(problem_), seed + 2),
+      dropout_state_{seed + 5, 7},
+      dropout_on_device_(device, std::as_bytes(std::span(dropout_state_)), sizeof(std::uint64_t)) {}
 
 float AttentionOperands::softcap() const {
   constexpr float bends_most_scores = 0.5F;
   return problem_.capped ? bends_most_scores : 0.0F;
+}
+
+float AttentionOperands::dropout() const { return problem_.dropped ? 0.25F : 0.0F; }
+
+const std::uint64_t* AttentionOperands::dropout_state() const {
+  return problem_.dropped ? static_cast<const std::uint64_t*>(dropout_on_device_.data()) : nullptr;
 }
 
 ops::StoredMatrix AttentionOperands::query_shape() const {
@@ -128,7 +136,8 @@ sparse::AttentionHead AttentionOperands::head(std::int64_t head) const {
           .value_size = problem_.value_size,
           .scale = 1 / std::sqrt(static_cast<double>(problem_.n)),
           .softcap = softcap(),
-          .bias = bias_.seen(head)};
+          .bias = bias_.seen(head),
+          .dropout = {.rate = dropout(), .seed = dropout_state_[0], .offset = dropout_state_[1], .head = head}};
 }
 
 std::vector<std::int64_t> AttentionOperands::sampled_heads(std::uint64_t seed) const {

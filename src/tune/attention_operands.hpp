@@ -1,6 +1,7 @@
 // The operands of both passes of attention: the inputs of every head, and the references for the results.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -70,6 +71,9 @@ class AttentionOperands {
   std::int64_t group() const { return ops::group_of(problem_); }
   /// Of a call; 0 where the problem is not capped.
   float softcap() const;
+  /// Likewise, and null, where it is not dropped.
+  float dropout() const;
+  const std::uint64_t* dropout_state() const;
   ops::StoredMatrix query_shape() const;
   ops::StoredMatrix key_shape() const;
   ops::StoredMatrix value_shape() const;
@@ -108,6 +112,8 @@ class AttentionOperands {
   HeadsInput query_;
   HeadsInput key_;
   HeadsInput value_;
+  std::array<std::uint64_t, 2> dropout_state_;  ///< seed and offset
+  DeviceOperand dropout_on_device_;
 };
 
 }  // namespace vostok::tune

@@ -20,8 +20,9 @@ struct FusedAttentionTraits {
   bool grouped = false;  ///< heads of queries share those of keys
   bool capped = false;   ///< scores go through tanh
   bool causal = false;
-  int terms = 0;        ///< in 16 bits that each f32 is multiplied as; 0: of elements that have 16 bits
-  bool biased = false;  ///< elements of the mask have biases
+  int terms = 0;         ///< in 16 bits that each f32 is multiplied as; 0: of elements that have 16 bits
+  bool biased = false;   ///< elements of the mask have biases
+  bool dropped = false;  ///< probabilities are, at random (abi/dropout.h)
 };
 
 /// Whether own lines are keys, and those of tiles queries (abi/fused_backward.h).
@@ -68,7 +69,10 @@ struct FusedAttentionArgs {
   float softcap;
   const void* bias;  ///< [heads of queries, elements of the mask]
   long long bias_stride;
-  const int* places;  ///< by key: of the elements that are walked, in the order of biases
+  const int* places;                        ///< by key: of the elements that are walked, in the order of biases
+  const unsigned long long* dropout_state;  ///< of dropped probabilities: seed and offset
+  unsigned dropped_below;
+  float kept_scale;  ///< 1 / (1 - rate)
 };
 
 template <FieldsOf<FusedAttentionTraits> S, class Visit>
@@ -84,6 +88,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("causal", traits.causal);
   visit("terms", traits.terms);
   visit("biased", traits.biased);
+  visit("dropped", traits.dropped);
 }
 
 /// Registers of a lane for biases of a strip with so many keys, and where they are.
@@ -91,6 +96,9 @@ template <class Traits>
 constexpr int bias_registers(const Traits& traits, int keys) {
   return traits.biased ? keys / 2 + 8 : 0;
 }
+
+/// Registers of a lane for dropped probabilities, of kernels whose others are counted closely.
+constexpr int dropout_registers(bool dropped) { return dropped ? 28 : 0; }
 
 /// Sizes that kernels take.
 consteval int most_head_size() { return 256; }

@@ -36,7 +36,8 @@ struct FusedBackwardTraits {
   bool grouped = false;  ///< heads of queries share those of keys
   bool capped = false;   ///< scores go through tanh
   bool causal = false;
-  bool biased = false;  ///< elements of the mask have biases
+  bool biased = false;   ///< elements of the mask have biases
+  bool dropped = false;  ///< probabilities are, at random (abi/dropout.h)
 };
 
 constexpr bool is_by_key(const FusedBackwardTraits& traits) { return traits.part == BackwardPart::by_key; }
@@ -83,6 +84,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("capped", traits.capped);
   visit("causal", traits.causal);
   visit("biased", traits.biased);
+  visit("dropped", traits.dropped);
 }
 
 template <FieldsOf<FusedBackwardConfig> S, class Visit>
@@ -121,7 +123,7 @@ constexpr int shared_bytes(const FusedBackwardTraits& traits, const FusedBackwar
 /// Registers of a lane that live through a step of the largest kernel, by_key.
 constexpr int lane_registers(const FusedBackwardTraits& traits, const FusedBackwardConfig& config) {
   return (traits.key_size + traits.value_size) / 2 + config.step_keys + config.step_keys / 2 +
-         bias_registers(traits, config.step_keys);
+         bias_registers(traits, config.step_keys) + dropout_registers(traits.dropped);
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const FusedBackwardTraits& t, const FusedBackwardConfig& c) {

@@ -53,12 +53,6 @@ constexpr int shared_bytes(const FusedBackwardTraits& traits, const FusedBackwar
          1024;
 }
 
-/// Registers that threads which copy keep.
-consteval int backward_kept_registers() { return 40; }
-constexpr int gained_registers(const FusedBackwardWgmmaConfig& config) {
-  return gained_registers(config.groups, config.min_blocks, backward_kept_registers());
-}
-
 /// f32 sums of a lane of one of the kernels.
 constexpr int lane_sums(const FusedBackwardTraits& traits) {
   const int keys = multiplied_width(traits.key_size) / 2, values = multiplied_width(traits.value_size) / 2;
@@ -70,13 +64,24 @@ constexpr int lane_sums(const FusedBackwardTraits& traits) {
   return 0;
 }
 
+/// Whether products with weights go on beside those of the next tile: weights then have registers of their own, which
+/// biases and dropout together leave to fewer sums.
+constexpr bool queues_ahead(const FusedBackwardTraits& traits) {
+  return lane_sums(traits) <= (traits.biased && traits.dropped ? 48 : 64);
+}
+
+/// Registers that threads which copy keep. With dropout 40 are a few short; where many are summed none are to spare.
+constexpr int backward_kept_registers(const FusedBackwardTraits& traits) {
+  return traits.dropped && queues_ahead(traits) ? 48 : 40;
+}
+constexpr int gained_registers(const FusedBackwardTraits& traits, const FusedBackwardWgmmaConfig& config) {
+  return gained_registers(config.groups, config.min_blocks, backward_kept_registers(traits));
+}
+
 /// Registers of a lane that live through a step: sums, scores, gradients and weights.
 constexpr int lane_registers(const FusedBackwardTraits& traits, const FusedBackwardWgmmaConfig&) {
   return lane_sums(traits) + tile_keys() + tile_keys() / 4;
 }
-
-/// Whether products with weights go on beside those of the next tile: weights then have registers of their own.
-constexpr bool queues_ahead(const FusedBackwardTraits& traits) { return lane_sums(traits) <= 64; }
 
 constexpr void kernel_rules(RuleCheck& rule, const FusedBackwardTraits& t, const FusedBackwardWgmmaConfig& c) {
   attention_rules(rule, {.element = t.element, .key_size = t.key_size, .value_size = t.value_size});

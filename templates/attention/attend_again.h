@@ -4,6 +4,7 @@
 #pragma once
 
 #include "abi/fused_attention.h"
+#include "attention/dropout.h"
 #include "attention/online_softmax.h"
 #include "attention/score_bias.h"
 #include "attention/seen_lines.h"
@@ -30,10 +31,11 @@ class AttendAgain {
   __device__ void make() {
     float query[key_parts];
     load<key_parts>(query, args_.query, head_ * args_.query_stride + row_ * args_.query_leading, args_.key_size);
+    const Dropout<F> dropout(args_, head_);
 #pragma unroll 1
     for (int i = args_.row_offsets[row_]; i < args_.row_offsets[row_ + 1]; ++i) {
       const long long key = static_cast<const typename Index<traits.index>::Storage*>(args_.column_indices)[i];
-      if (sees<F>(args_, row_, key) && !is_removed(i)) add(query, key, i);
+      if (sees<F>(args_, row_, key) && !is_removed(i)) add(query, key, i, dropout.keeps(row_, key));
     }
     store();
   }
@@ -67,7 +69,8 @@ class AttendAgain {
     else return score * (ScoreRates<F>::flips_scores(args_) ? -0.5F : 0.5F);
   }
 
-  __device__ void add(const float (&query)[key_parts], long long key, int place) {
+  /// A key, its place among the mask's elements, and whether its probability is kept.
+  __device__ void add(const float (&query)[key_parts], long long key, int place, bool kept) {
     float of_key[key_parts];
     load<key_parts>(of_key, args_.key, key_head_ * args_.key_stride + key * args_.key_leading, args_.key_size);
     float score = 0.0F;
@@ -83,16 +86,16 @@ class AttendAgain {
     load<value_parts>(of_value, args_.value, key_head_ * args_.value_stride + key * args_.value_leading,
                       args_.value_size);
 #pragma unroll
-    for (int p = 0; p < value_parts; ++p) sums_[p] = fmaf(sums_[p], factor, exponential * of_value[p]);
+    for (int p = 0; p < value_parts; ++p) sums_[p] = fmaf(sums_[p], factor, kept ? exponential * of_value[p] : 0.0F);
   }
 
   __device__ void store() const {
-    const float divisor = softmax_divisor(total_);
+    const float factor = output_factor<F>(args_, total_);
     auto* const output = static_cast<Stored*>(args_.output) + head_ * args_.output_stride + row_ * args_.output_leading;
 #pragma unroll
     for (int p = 0; p < value_parts; ++p) {
       const int at = static_cast<int>(lane_) + 32 * p;
-      if (at < args_.value_size) output[at] = Type::from_float(sums_[p] * divisor);
+      if (at < args_.value_size) output[at] = Type::from_float(sums_[p] * factor);
     }
     if constexpr (traits.statistics)
       if (lane_ == 0)

@@ -4,6 +4,7 @@
 
 #include "abi/fused_attention.h"
 #include "attention/attend_again.h"
+#include "attention/dropout.h"
 #include "attention/online_softmax.h"
 #include "attention/strip_store.h"
 #include "parts/element.h"
@@ -26,11 +27,11 @@ class StripOutput {
   __device__ void store(float (&sums)[count][4], const OnlineSoftmax& softmax) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float divisor = softmax_divisor(softmax.total(half));
+      const float factor = output_factor<F>(args_, softmax.total(half));
 #pragma unroll
       for (int o = 0; o < octets; ++o)
 #pragma unroll
-        for (int i = 2 * half; i < 2 * half + 2; ++i) sums[o][i] *= divisor;
+        for (int i = 2 * half; i < 2 * half + 2; ++i) sums[o][i] *= factor;
     }
     auto* const output = static_cast<typename Element<traits.element>::Storage*>(args_.output);
     StripStore<traits.element, traits.value_size, traits.whole>(

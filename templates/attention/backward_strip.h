@@ -5,6 +5,7 @@
 
 #include "abi/fused_backward.h"
 #include "attention/attention_work.h"
+#include "attention/dropout.h"
 #include "attention/gradient_again.h"
 #include "attention/score_bias.h"
 #include "attention/soft_cap.h"
@@ -44,6 +45,16 @@ class BackwardStrip {
   __device__ void load_bias(unsigned (&biases)[octets][2], const TilePlaces<F>& places, int first,
                             unsigned bits) const {
     if constexpr (traits.biased) bias_.load(biases, places, first, bits);
+  }
+
+  /// Gradients of probabilities before dropout in place of those behind it.
+  template <int octets>
+  __device__ void drop_gradients(float (&gradients)[octets][4], unsigned kept) const {
+    if constexpr (traits.dropped) {
+#pragma unroll
+      for (int i = 0; i < 4 * octets; ++i) gradients[i / 4][i % 4] *= args_.walk.kept_scale;
+      drop<F, octets>(gradients, kept);
+    }
   }
 
   /// Adds scores, of which exponentials become, and gradients of probabilities to the two numbers of each own query.
@@ -158,7 +169,7 @@ class BackwardStrip {
 
   /// Of more sums than there are elements, the first count; by_query has no sums of values.
   template <int key_count, int value_count>
-  __device__ void store_gradients(float (&key_sums)[key_count][4], const float (&value_sums)[value_count][4]) const {
+  __device__ void store_gradients(float (&key_sums)[key_count][4], float (&value_sums)[value_count][4]) const {
     constexpr int key_octets = traits.key_size / 8, value_octets = traits.value_size / 8;
     const FusedAttentionArgs& walk = args_.walk;
     using Stored = typename Element<traits.element>::Storage;
@@ -171,6 +182,8 @@ class BackwardStrip {
         .store(key_sums);
     find_finite<key_octets>(finite, key_sums);
     if constexpr (part == BackwardPart::by_key) {
+#pragma unroll
+      for (int i = 0; i < 4 * value_octets; ++i) value_sums[i / 4][i % 4] *= kept_scale<F>(walk);
       StripStore<traits.element, traits.value_size, traits.whole>(
           static_cast<Stored*>(args_.value_gradient) + head_ * args_.own_values_stride, args_.own_values_leading,
           first_row_, walk.rows, walk.value_size)

@@ -10,6 +10,7 @@
 #include "abi/fused_backward.h"
 #include "attention/attention_work.h"
 #include "attention/backward_strip.h"
+#include "attention/dropout.h"
 #include "attention/mma_products.h"
 #include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
@@ -57,11 +58,13 @@ class BackwardWarp {
 
   __device__ void take_turn(int turn) { strip_.take_turn(turn); }
 
-  __device__ void add(SharedAddress stage, const unsigned (&bits)[1], const TilePlaces<F>& places) {
+  /// A tile, and which of its bits' probabilities are kept.
+  __device__ void add(SharedAddress stage, const unsigned (&bits)[1], const TilePlaces<F>& places, unsigned kept) {
 #pragma unroll
     for (int p = 0; p < tile_keys() / config.step_keys; ++p) {
       unsigned of_part[1];
-      if (part_bits<octets>(of_part, bits, p)) add_part(stage, p * config.step_keys, of_part[0], places);
+      if (part_bits<octets>(of_part, bits, p))
+        add_part(stage, p * config.step_keys, of_part[0], places, kept >> 4 * octets * p);
     }
   }
 
@@ -71,7 +74,7 @@ class BackwardWarp {
   }
 
  private:
-  __device__ void add_part(SharedAddress stage, int first, unsigned bits, const TilePlaces<F>& places) {
+  __device__ void add_part(SharedAddress stage, int first, unsigned bits, const TilePlaces<F>& places, unsigned kept) {
     [[maybe_unused]] unsigned biases[octets][2];
     strip_.load_bias(biases, places, first / 8, bits);
     float scores[1][octets][4] = {}, gradients[1][octets][4] = {};
@@ -81,6 +84,7 @@ class BackwardWarp {
     multiply_lines<traits.element, traits.value_size>(
         gradients, stage + (Places::values + column_fragment(first, value_line)), value_line,
         [&](unsigned(&own)[1][4], int k) { load_strips(own, values_, value_line, k, 0); });
+    strip_.drop_gradients(gradients[0], kept);
     if constexpr (part == BackwardPart::rows) {
       strip_.add_rows(scores[0], gradients[0], bits, biases);
     } else {
@@ -96,6 +100,7 @@ class BackwardWarp {
       pack_weights<traits.element>(weights[0], gradients[0]);
       multiply_weights<traits.element>(key_sums_, weights, stage + row_fragment(first, key_line), key_line);
       if constexpr (part == BackwardPart::by_key) {
+        drop<F, octets>(scores[0], kept);
         pack_weights<traits.element>(weights[0], scores[0]);
         multiply_weights<traits.element>(value_sums_, weights,
                                          stage + (Places::values + row_fragment(first, value_line)), value_line);
@@ -165,6 +170,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
 #pragma unroll 1
   for (int turn = 0; turn < turns<F>(walk); ++turn) {
     warp.take_turn(turn);
+    const Dropout<F> dropout(walk, query_head<F>(walk, work.head, turn));
 #pragma unroll 1
     for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
       TilePlaces<F> places[1];  // not those of the next tile beside: registers are few
@@ -175,7 +181,8 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
       unsigned next_bits[1] = {};
       const int next = work.behind(tile);
       if (next < work.end_tile) load_bits<F>(next_bits, walk, work, next, strip);
-      warp.add(stages + place.stage * backward_stage_bytes(traits), bits, places[0]);
+      const unsigned kept = dropout.find_kept(bits[0], tile, work.first_row + strip * strip_queries());
+      warp.add(stages + place.stage * backward_stage_bytes(traits), bits, places[0], kept);
       bits[0] = next_bits[0];
       place.advance();
     }

@@ -9,6 +9,7 @@
 #include "abi/fused_backward_wgmma.h"
 #include "attention/attention_work.h"
 #include "attention/backward_strip.h"
+#include "attention/dropout.h"
 #include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
 #include "parts/mbarrier.h"
@@ -84,7 +85,8 @@ class BackwardGroup {
   __device__ void take_turn(int turn) { strip_.take_turn(turn); }
 
   /// A tile: makes of scores and gradients of probabilities what is multiplied next, which is then on its way, or adds
-  /// them to the numbers of own queries. `meanwhile` runs once both are queued.
+  /// them to the numbers of own queries. `meanwhile` runs once both are queued, and returns which of the tile's bits'
+  /// probabilities are kept.
   template <class Meanwhile>
   __device__ void add(unsigned stage, SharedAddress numbers, unsigned bits, const TilePlaces<F>& places,
                       Meanwhile meanwhile) {
@@ -93,7 +95,7 @@ class BackwardGroup {
     multiply_lines<traits.key_size>(scores, own_, stage);
     multiply_lines<traits.value_size>(gradients, own_ + Slabs::own_values, stage + Slabs::values);
     strip_.load_bias(biases, places, 0, bits);
-    meanwhile();
+    const unsigned kept = meanwhile();
     wait_multiplications<1>();
     settle_multiplications(scores);
     if (negative_) {
@@ -103,20 +105,23 @@ class BackwardGroup {
     if constexpr (part == BackwardPart::rows) {
       wait_multiplications();
       settle_multiplications(gradients);
+      strip_.drop_gradients(gradients, kept);
       strip_.add_rows(scores, gradients, bits, biases);
     } else {
       if constexpr (traits.capped || traits.biased) {
         wait_multiplications();
         settle_multiplications(gradients);
+        strip_.drop_gradients(gradients, kept);
       }
       if constexpr (traits.capped && !traits.biased) strip_.cap(scores, gradients, numbers);
       if constexpr (traits.biased) strip_.make_biased(scores, gradients, bits, numbers, biases, places, 0);
       else strip_.make_probabilities(scores, bits, numbers);
       wait_multiplications();
       settle_multiplications(gradients);
+      if constexpr (!traits.capped && !traits.biased) strip_.drop_gradients(gradients, kept);
       settle_sums();
       if constexpr (part == BackwardPart::by_key) {
-        pack_weights<traits.element>(probabilities_, scores);
+        pack_kept(scores, kept);
         multiply_weights<value_width>(value_sums_, probabilities_, stage + Slabs::values);
       }
       if constexpr (!traits.biased) strip_.make_gradients(gradients, scores, bits, numbers);
@@ -164,6 +169,14 @@ class BackwardGroup {
       WarpgroupMma<width>::template multiply<traits.element, DenseLine::columns>(flat(sums), weights[j],
                                                                                  moved_descriptor(b, j * 2048), true);
     commit_multiplications();
+  }
+
+  __device__ void pack_kept(const float (&probabilities)[octets][4], unsigned kept) {
+    float weights[octets][4];
+#pragma unroll
+    for (int i = 0; i < 4 * octets; ++i) weights[i / 4][i % 4] = probabilities[i / 4][i % 4];
+    drop<F, octets>(weights, kept);
+    pack_weights<traits.element>(probabilities_, weights);
   }
 
   __device__ void settle_sums() {
@@ -227,6 +240,7 @@ __device__ inline void walk_tiles(const FusedBackwardArgs& args, const Attention
 #pragma unroll 1
   for (int turn = 0; turn < turns<F>(walk); ++turn) {
     group.take_turn(turn);
+    const Dropout<F> dropout(walk, query_head<F>(walk, work.head, turn));
 #pragma unroll 1
     for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
       TilePlaces<F> places[1];  // not those of the next tile beside: registers are few
@@ -236,10 +250,12 @@ __device__ inline void walk_tiles(const FusedBackwardArgs& args, const Attention
       const unsigned now = bits[0];
       group.add(stages.stage(place.stage), stages.numbers(place.stage), now, places[0], [&] {
         load_tile_bits<F>(bits, walk, work, work.behind(tile), strip);
+        const unsigned kept = dropout.find_kept(now, tile, work.first_row + strip * strip_queries());
         if (queues_ahead(F::traits) && (tile > work.first_tile || turn > 0)) {
           wait_multiplications<2>();
           release(before);
         }
+        return kept;
       });
       if constexpr (!queues_ahead(F::traits)) {
         wait_multiplications();
@@ -276,10 +292,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   constexpr bool exchanges = exchanges_registers(config.groups, config.min_blocks);
   const unsigned warp = warp_of_block();
   if (warp >= 4 * config.groups) {
-    if constexpr (exchanges) give_registers<backward_kept_registers()>();
+    if constexpr (exchanges) give_registers<backward_kept_registers(F::traits)>();
     copy_backward_tiles<F>(args, work, stages, threadIdx.x - 128 * config.groups);
   } else {
-    if constexpr (exchanges) take_registers<gained_registers(config)>();
+    if constexpr (exchanges) take_registers<gained_registers(F::traits, config)>();
     constexpr int group_bytes = own_slabs(F::traits) * slab_bytes(group_queries());
     BackwardGroup<F> group(args, work.head, work.first_row + warp * strip_queries(),
                            stages.shared + warp / 4 * group_bytes);

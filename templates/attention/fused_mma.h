@@ -11,6 +11,7 @@
 #include "abi/fused_mma.h"
 #include "attention/attention_output.h"
 #include "attention/attention_work.h"
+#include "attention/dropout.h"
 #include "attention/mma_products.h"
 #include "attention/online_softmax.h"
 #include "attention/score_bias.h"
@@ -76,12 +77,13 @@ class FusedMmaWarp {
     }
   }
 
-  /// The warp's part of a tile: `bits` and places of each strip.
-  __device__ void add(SharedAddress stage, const unsigned (&bits)[strips], const TilePlaces<F> (&places)[strips]) {
+  /// The warp's part of a tile: `bits` and places of each strip, and which of the bits' probabilities are kept.
+  __device__ void add(SharedAddress stage, const unsigned (&bits)[strips], const TilePlaces<F> (&places)[strips],
+                      const unsigned (&kept)[strips]) {
 #pragma unroll
     for (int part = 0; part < parts; ++part) {
       unsigned of_part[strips];
-      if (part_bits<octets>(of_part, bits, part)) add_part(stage, part * config.step_keys, of_part, places);
+      if (part_bits<octets>(of_part, bits, part)) add_part(stage, part * config.step_keys, of_part, places, kept);
     }
   }
 
@@ -98,8 +100,9 @@ class FusedMmaWarp {
   __device__ const OnlineSoftmax& softmax(int strip) const { return softmax_[strip]; }
 
  private:
+  /// Of the keys from `first_key` on; `kept` is of the whole tile.
   __device__ void add_part(SharedAddress stage, int first_key, const unsigned (&bits)[strips],
-                           const TilePlaces<F> (&places)[strips]) {
+                           const TilePlaces<F> (&places)[strips], const unsigned (&kept)[strips]) {
     [[maybe_unused]] unsigned biases[strips][octets][2];
     if constexpr (traits.biased)  // so that they come while scores are multiplied
 #pragma unroll
@@ -124,6 +127,7 @@ class FusedMmaWarp {
       softmax_[q].add(scores[q], {scales_[q].rate(0), scales_[q].rate(1)}, factors);
       scales_[q].template weigh<config.step_keys>(scores[q], factors, value_exponents);
       scale_sums(sums_[q], factors);
+      drop<F, octets>(scores[q], kept[q] >> first_key / 8 * 4);
       unsigned parts_of_strip[line_terms][octets / 2][4];
       pack_parts<F>(parts_of_strip, scores[q]);
 #pragma unroll
@@ -197,6 +201,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
 #pragma unroll
   for (int s = 0; s < config.stages - 1; ++s) copy_into(s);
   FusedMmaWarp<F> warp(args, work, queries);
+  const Dropout<F> dropout(args, work.head);
   RingPlace<config.stages> place;
 #pragma unroll 1
   for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
@@ -208,7 +213,11 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     if (tile + 1 < work.end_tile) load_bits<F>(next_bits, args, work, tile + 1, first_strip);
     TilePlaces<F> next_places[strips];
     load_places<F>(next_places, args, tile + 1, work.end_tile, first_strip);
-    warp.add(stages + place.stage * attention_stage_bytes(traits), bits, places);
+    unsigned kept[strips];
+#pragma unroll
+    for (int q = 0; q < strips; ++q)
+      kept[q] = dropout.find_kept(bits[q], tile, work.first_row + (first_strip + q) * strip_queries());
+    warp.add(stages + place.stage * attention_stage_bytes(traits), bits, places, kept);
 #pragma unroll
     for (int q = 0; q < strips; ++q) {
       bits[q] = next_bits[q];

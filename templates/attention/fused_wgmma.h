@@ -9,6 +9,7 @@
 #include "abi/fused_wgmma.h"
 #include "attention/attention_output.h"
 #include "attention/attention_work.h"
+#include "attention/dropout.h"
 #include "attention/online_softmax.h"
 #include "attention/score_bias.h"
 #include "attention/score_scales.h"
@@ -139,8 +140,9 @@ class AttentionGroup {
       for (int t = 0; t < F::config.step_tiles; ++t) bias_.load(biases_[t], places[t], 0, bits[t]);
   }
 
-  /// Makes exponentials of a stage's scores, once they are there. They become probabilities by `take`.
-  __device__ void exponentiate(const unsigned (&bits)[F::config.step_tiles], unsigned stage) {
+  /// Makes exponentials of a stage's scores, once they are there: probabilities by `take`, without those not `kept`.
+  __device__ void exponentiate(const unsigned (&bits)[F::config.step_tiles],
+                               const unsigned (&kept)[F::config.step_tiles], unsigned stage) {
     settle_multiplications(scores_);
     if (negative_) {
 #pragma unroll
@@ -155,6 +157,8 @@ class AttentionGroup {
     if constexpr (F::config.step_tiles == 2) mask_scores<8, 8>(scores_, bits[1]);
     softmax_.add(scores_, {scales_.rate(0), scales_.rate(1)}, factors_);
     scales_.template weigh<keys_of_step>(scores_, factors_, exponents + 4 * keys_of_step);
+    drop<F, 8>(scores_, kept[0]);
+    if constexpr (F::config.step_tiles == 2) drop<F, 8, 8>(scores_, kept[1]);
   }
 
   /// Once products of what was there before are done.
@@ -283,7 +287,9 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   if (work.first_tile == work.end_tile) return;
   constexpr int step = F::config.step_tiles;
   RingPlace<F::config.stages>& ring = place.ring;
-  unsigned bits[step], next_bits[step];
+  unsigned bits[step], next_bits[step], kept[step];
+  const Dropout<F> dropout(args, work.head);
+  const long long first_row = work.first_row + strip * strip_queries();
   load_tile_bits<F>(bits, args, work, work.first_tile, strip);
   TilePlaces<F> places[step];
   load_tile_places<F>(places, args, work.first_tile, work.end_tile, strip);
@@ -300,7 +306,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     group.begin_values(stages.stage(of.stage));
   };
   const auto exponentiate = [&] {
-    group.exponentiate(bits, stages.stage(ring.stage));
+    group.exponentiate(bits, kept, stages.stage(ring.stage));
     if constexpr (apart) arrive(stages.empty(ring.stage));  // every lane, of what it read itself
   };
   const auto release_values = [&](unsigned stage) {
@@ -314,6 +320,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   load_tile_bits<F>(next_bits, args, work, work.first_tile + step, strip);
   group.take_bias(places, bits);
   load_tile_places<F>(places, args, work.first_tile + step, work.end_tile, strip);
+  dropout.find_kept(kept, bits, work.first_tile, first_row);
   wait_multiplications();
   exponentiate();
   group.take();
@@ -329,6 +336,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     load_tile_bits<F>(next_bits, args, work, tile + step, strip);
     group.take_bias(places, bits);
     load_tile_places<F>(places, args, tile + step, work.end_tile, strip);
+    dropout.find_kept(kept, bits, tile, first_row);
     wait_multiplications<1>();
     exponentiate();
     wait_multiplications();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "abi/fused_backward.h"
+#include "attention/dropout.h"
 #include "attention/online_softmax.h"
 #include "attention/score_bias.h"
 #include "attention/seen_lines.h"
@@ -86,19 +87,21 @@ class GradientAgain {
     if constexpr (traits.part == BackwardPart::by_query) numbers_ = load_numbers(args_, head_, row_);
     const long long first_head = tile_head<F>(walk, head_);
 #pragma unroll 1
-    for (int turn = 0; turn < turns<F>(walk); ++turn)
+    for (int turn = 0; turn < turns<F>(walk); ++turn) {
+      const Dropout<F> dropout(walk, query_head<F>(walk, head_, turn));
 #pragma unroll 1
       for (int i = walk.row_offsets[row_]; i < walk.row_offsets[row_ + 1]; ++i) {
         const long long other = static_cast<const typename Index<traits.index>::Storage*>(walk.column_indices)[i];
-        if (sees<F>(walk, row_, other)) add(first_head + turn, other, i);
+        if (sees<F>(walk, row_, other)) add(first_head + turn, other, i, dropout);
       }
+    }
     if constexpr (traits.part == BackwardPart::rows) {
       if (lane_ == 0) store_numbers(args_, head_, row_, origin_, total_, weighted_);
     } else {
       store(key_sums_, args_.key_gradient, walk.query_stride, walk.query_leading, walk.key_size, walk.scale);
       if constexpr (by_key)
         store(value_sums_, args_.value_gradient, args_.own_values_stride, args_.own_values_leading, walk.value_size,
-              1.0F);
+              kept_scale<F>(walk));
     }
   }
 
@@ -131,7 +134,7 @@ class GradientAgain {
   }
 
   /// A line of a tile, and its head; `place`: among the mask's elements as they are walked.
-  __device__ void add(long long head, long long other, int place) {
+  __device__ void add(long long head, long long other, int place, const Dropout<F>& dropout) {
     const FusedAttentionArgs& walk = args_.walk;
     const float bias_of_score = bias(head, place);
     // What it removes may hold anything.
@@ -141,7 +144,8 @@ class GradientAgain {
     load(value, walk.value, head * walk.value_stride + other * walk.value_leading, walk.value_size);
     const Curve curve = rates_.curve(product(own_key_, key) * (ScoreRates<F>::flips_scores(walk) ? -1.0F : 1.0F));
     const float score = traits.biased ? rates_.biased(curve.value, bias_of_score) : curve.value;
-    const float gradient = product(own_value_, value);
+    const bool kept = dropout.keeps(row_, other);
+    const float gradient = kept ? product(own_value_, value) * kept_scale<F>(walk) : 0.0F;
     if constexpr (traits.part == BackwardPart::rows) {
       const float origin = fmaxf(origin_, score * rates_.exponent);
       const float from = origin == -attention_infinity() ? 0.0F : origin;
@@ -158,7 +162,8 @@ class GradientAgain {
       for (int p = 0; p < key_parts; ++p) key_sums_[p] = fmaf(score_gradient, key[p], key_sums_[p]);
       if constexpr (by_key) {
 #pragma unroll
-        for (int p = 0; p < value_parts; ++p) value_sums_[p] = fmaf(probability, value[p], value_sums_[p]);
+        for (int p = 0; p < value_parts; ++p)
+          if (kept) value_sums_[p] = fmaf(probability, value[p], value_sums_[p]);
       }
     }
   }

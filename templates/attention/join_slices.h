@@ -4,6 +4,7 @@
 #include "abi/fixed.h"
 #include "abi/fused_attention.h"
 #include "attention/attend_again.h"
+#include "attention/dropout.h"
 #include "parts/dependent_launch.h"
 #include "parts/finite.h"
 
@@ -38,14 +39,14 @@ __global__ void __launch_bounds__(32 * F::config.warps) join_slices(const __grid
     }
   }
 
-  const float divisor = softmax_divisor(total);
+  const float factor = output_factor<F>(args, total);
   auto* const output =
       static_cast<typename Type::Storage*>(args.output) + head * args.output_stride + row * args.output_leading;
   bool finite = true;
 #pragma unroll
   for (int p = 0; p < parts; ++p) {
     const int at = static_cast<int>(lane) + 32 * p;
-    sums[p] *= divisor;
+    sums[p] *= factor;
     finite = finite && is_finite(sums[p]);
     if (at < args.value_size) output[at] = Type::from_float(sums[p]);
   }

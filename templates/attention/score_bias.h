@@ -109,12 +109,6 @@ __device__ inline void load_tile_places(TilePlaces<F> (&places)[tiles], const Fu
     if (tile + t < end_tile) places[t].load(args, tile + t, strip);
 }
 
-/// The head of queries by the head of own lines; `turn`: of a block that walks in turns.
-template <class F>
-__device__ inline long long query_head(const FusedAttentionArgs& args, long long head, int turn) {
-  return is_by_key(F::traits) ? tile_head<F>(args, head) + turn : head;
-}
-
 /// The biases of a head of queries; nothing without biases.
 template <class F, bool biased = F::traits.biased>
 class HeadBias {

@@ -27,6 +27,13 @@ __device__ inline long long tile_head(const FusedAttentionArgs& args, long long 
   else return head;
 }
 
+/// The head of queries that a block meets in a turn, by the head of own lines.
+template <class F>
+__device__ inline long long query_head(const FusedAttentionArgs& args, long long head, int turn) {
+  if constexpr (walks_in_turns<F>()) return head * args.group + turn;
+  else return head;
+}
+
 /// Whether an own line and another that the mask joins see each other.
 template <class F>
 __device__ inline bool sees(const FusedAttentionArgs& args, long long own, long long other) {

@@ -25,6 +25,11 @@ SweepQueries attention_queries() {
   add({.n = 64, .batch = 8, .element = Dtype::f16, .biased = true}, mask);
   add({.n = 128, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true, .biased = true},
       mask);
+  add({.n = 128, .batch = 8, .element = Dtype::bf16, .saved = Saved::row_statistics, .dropped = true}, mask);
+  add({.n = 64, .batch = 8, .key_heads = 2, .element = Dtype::f16, .capped = true, .causal = true, .dropped = true},
+      mask);
+  add({.n = 64, .batch = 8, .element = Dtype::bf16, .saved = Saved::row_statistics, .biased = true, .dropped = true},
+      mask);
   TopologyStatistics one = mask;
   one.rows = 1;
   one.nonzeros = one.longest_row = 900;
@@ -45,6 +50,11 @@ SweepQueries attention_backward_queries() {
   add({.n = 16, .value_size = 200, .element = Dtype::bf16}, wide);
   add({.n = 128, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true}, mask);
   add({.n = 64, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true, .biased = true},
+      mask);
+  add({.n = 64, .batch = 8, .element = Dtype::bf16, .saved = Saved::row_statistics, .dropped = true}, mask);
+  add({.n = 64, .batch = 8, .key_heads = 2, .element = Dtype::f16, .capped = true, .causal = true, .dropped = true},
+      mask);
+  add({.n = 64, .batch = 8, .element = Dtype::bf16, .saved = Saved::row_statistics, .biased = true, .dropped = true},
       mask);
   return list;
 }

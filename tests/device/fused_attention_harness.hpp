@@ -71,6 +71,15 @@ inline SparseAttention random_attention_biased(sparse::Random& random) {
   return problem;
 }
 
+/// Any of these, with dropout: every other one is biased, too.
+inline SparseAttention random_attention_dropped(sparse::Random& random) {
+  SparseAttention problem = random.below(2) == 0   ? random_attention_biased(random)
+                            : random.below(2) == 0 ? random_attention(random)
+                                                   : random_attention_beyond(random);
+  problem.dropped = true;
+  return problem;
+}
+
 /// A family, and values to try of its configs.
 struct TriedFamily {
   std::unique_ptr<ops::Family> family;

@@ -60,8 +60,8 @@ void check(const test::StepDevice& on, const ops::Family& family, const SparseAt
   INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, n " << problem.n
                   << ", value_size " << problem.value_size << ", batch " << problem.batch << ", key_heads "
                   << problem.key_heads << ", capped " << problem.capped << ", causal " << problem.causal << ", biased "
-                  << problem.biased << ", bias_stride " << problem.bias_stride << ", " << name(problem.element) << ", "
-                  << family.name() << " " << to_text(config.to_map()));
+                  << problem.biased << ", bias_stride " << problem.bias_stride << ", dropped " << problem.dropped
+                  << ", " << name(problem.element) << ", " << family.name() << " " << to_text(config.to_map()));
   const tune::Check check = run(on, family, problem, mask, config);
   CAPTURE(check.error);
   CAPTURE(check.tolerance);
@@ -217,6 +217,10 @@ TEST_CASE("attention in one kernel: configs where f32 is split into 16-bit terms
 
 TEST_CASE("attention in one kernel: configs where elements of the mask have biases") {
   check_configs(4521, test::random_attention_biased);
+}
+
+TEST_CASE("attention in one kernel: configs where probabilities are dropped") {
+  check_configs(4522, test::random_attention_dropped);
 }
 
 TEST_CASE("attention in one kernel: blocks that stay take many works, some of them without keys") {

@@ -39,8 +39,9 @@ void check(const test::StepDevice& on, const ops::Family& family, const SparseAt
   INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, n " << problem.n
                   << ", value_size " << problem.value_size << ", batch " << problem.batch << ", key_heads "
                   << problem.key_heads << ", capped " << problem.capped << ", causal " << problem.causal << ", biased "
-                  << problem.biased << ", bias_stride " << problem.bias_stride << ", " << name(problem.element)
-                  << ", saved " << name(problem.saved) << ", " << family.name() << " " << to_text(config.to_map()));
+                  << problem.biased << ", bias_stride " << problem.bias_stride << ", dropped " << problem.dropped
+                  << ", " << name(problem.element) << ", saved " << name(problem.saved) << ", " << family.name() << " "
+                  << to_text(config.to_map()));
   const auto topology = on.topology(mask.view());
   const std::int64_t saved = plan::AttentionSteps(problem, topology->statistics(), problem.batch).saved_bytes();
   tune::AttentionBackwardCase operands(on.device(), {.forward = problem}, mask, 5, saved);
@@ -137,6 +138,10 @@ TEST_CASE("gradients of attention without scores: configs where heads share keys
 
 TEST_CASE("gradients of attention without scores: configs where elements of the mask have biases") {
   check_configs(4514, test::random_attention_biased);
+}
+
+TEST_CASE("gradients of attention without scores: configs where probabilities are dropped") {
+  check_configs(4515, test::random_attention_dropped);
 }
 
 TEST_CASE("gradients of attention without scores: NaN in a value touches the lines that meet it, and no others") {

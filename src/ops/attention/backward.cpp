@@ -30,7 +30,8 @@ FusedBackwardTraits traits(const AttentionBackwardQuery& query, BackwardPart par
           .grouped = group_of(attention) > 1,
           .capped = attention.capped,
           .causal = attention.causal,
-          .biased = attention.biased};
+          .biased = attention.biased,
+          .dropped = attention.dropped};
 }
 
 TopologyStatistics transposed(TopologyStatistics mask) {
@@ -57,6 +58,7 @@ device::Dim3 Binding::operator()(const AttentionBackwardArguments& call, FusedBa
   args = fixed;
   args.walk.scale = attention_scale(fixed.walk.key_size, call.scale);
   fused_attention::set_cap(args.walk, call.softcap);
+  fused_attention::set_dropout(args.walk, call);
   args.statistics = static_cast<float*>(call.workspace);
   args.output = call.output;
   args.logarithms = static_cast<const float*>(call.saved);

@@ -64,7 +64,8 @@ FusedAttentionTraits traits(const AttentionQuery& query) {
           .capped = attention.capped,
           .causal = attention.causal,
           .terms = terms_of(attention),
-          .biased = attention.biased};
+          .biased = attention.biased,
+          .dropped = attention.dropped};
 }
 
 std::optional<std::string> declines(const SparseAttention& attention, const TopologyStatistics& mask) {
@@ -136,6 +137,7 @@ device::Dim3 Binding::operator()(const AttentionArguments& call, FusedAttentionA
   args.statistics = static_cast<float*>(call.saved);
   args.scale = attention_scale(fixed.key_size, call.scale);
   set_cap(args, call.softcap);
+  set_dropout(args, call);
   args.terms = terms.at(call.workspace);
   args.partial_sums = static_cast<float*>(workspace_at(call.workspace, terms.bytes));
   args.partial_rows = static_cast<float*>(workspace_at(call.workspace, terms.bytes + sums_bytes));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include <abi/dropout.h>
 #include <abi/fused_attention.h>
 
 #include "ops/attention/problem.hpp"
@@ -61,6 +62,15 @@ std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut);
 
 /// The factors of capped scores, behind `scale`. A softcap of 0 is none.
 void set_cap(FusedAttentionArgs& args, float softcap);
+
+/// What a call of either pass says of dropped probabilities.
+template <class Call>
+void set_dropout(FusedAttentionArgs& args, const Call& call) {
+  static_assert(sizeof(std::uint64_t) == sizeof(*args.dropout_state));
+  args.dropout_state = reinterpret_cast<const unsigned long long*>(call.dropout_state);
+  args.dropped_below = dropped_below(call.dropout);
+  args.kept_scale = 1 / (1 - call.dropout);
+}
 
 /// Fills the kernels' arguments from a call's.
 struct Binding {

@@ -40,7 +40,7 @@ constexpr std::array rules = {
     Rule{"sums, scores and weights do not fit a thread's registers",
          [](const Case& c) {
            const int widest = multiplied_width(std::max(c.traits.key_size, c.traits.value_size));
-           return lane_registers(c.traits, c.config) + other_registers > gained_registers(c.config) ||
+           return lane_registers(c.traits, c.config) + other_registers > gained_registers(c.traits, c.config) ||
                   widest / 2 + registers_beside_list > launch_registers(c.config.groups, c.config.min_blocks);
          }},
     Rule{"a multiprocessor's shared memory or threads are fewer than min_blocks blocks have",

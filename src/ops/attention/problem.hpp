@@ -39,6 +39,7 @@ constexpr void problem_fields(P& problem, Visit&& visit) {
   visit("causal", problem.causal, later_beside);
   visit("biased", problem.biased, later_beside);
   visit("bias_stride", problem.bias_stride, KeyRole{.left_out = anywhere.left_out, .later = true});
+  visit("dropped", problem.dropped, later_beside);
 }
 static_assert(ops::lists_every_problem_field<SparseAttention>(),
               "problem_fields must name every member of SparseAttention");

@@ -170,7 +170,7 @@ TEST_CASE("each field of a smaller problem becomes the field of its name") {
                                    .capped = 1,
                                    .causal = 1,
                                    .biased = 1,
-                                   .reserved = 0,
+                                   .dropped = 1,
                                    .bias_stride = 14};
   const SparseAttention expected{.n = 1,
                                  .value_size = 2,
@@ -195,6 +195,7 @@ TEST_CASE("each field of a smaller problem becomes the field of its name") {
                                  .causal = true,
                                  .biased = true,
                                  .bias_stride = 14,
+                                 .dropped = true,
                                  .heads_at_once = 12};
   CHECK(c::problem_of<SparseAttention>(&attention) == expected);
   CHECK(c::problem_of<SparseAttentionBackward>(&attention) == SparseAttentionBackward{.forward = expected});

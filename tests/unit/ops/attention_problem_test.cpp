@@ -31,15 +31,18 @@ TEST_CASE("attention's fields that came later leave keys from before them as the
   CHECK(query(usual)->exact ==
         "alignment_bytes=16 batch=8 deterministic=true element=bf16 index=u16 math=accurate nonfinite=sparse "
         "saved=none value_size=64");
-  for (const char* field : {"key_heads", "capped", "causal", "biased", "bias_stride"})
+  for (const char* field : {"key_heads", "capped", "causal", "biased", "bias_stride", "dropped"})
     CHECK_FALSE(test::contains(query(usual)->identity, std::string(field) + "="));
 }
 
-TEST_CASE("heads that share keys, a cap, causal queries and biases have keys of their own, beside plain attention's") {
+TEST_CASE(
+    "heads that share keys, a cap, causal queries, biases and dropout have keys of their own, beside plain "
+    "attention's") {
   const auto plain = query(usual);
   const SparseAttention problems[] = {
       changed([](SparseAttention& p) { p.key_heads = 2; }), changed([](SparseAttention& p) { p.capped = true; }),
-      changed([](SparseAttention& p) { p.causal = true; }), changed([](SparseAttention& p) { p.biased = true; })};
+      changed([](SparseAttention& p) { p.causal = true; }), changed([](SparseAttention& p) { p.biased = true; }),
+      changed([](SparseAttention& p) { p.dropped = true; })};
   for (const SparseAttention& problem : problems) {
     const auto own = query(problem);
     CHECK(own->exact != plain->exact);

@@ -181,7 +181,8 @@ Queries attention_queries(sparse::Random& random) {
                             .element = pick(random, {Dtype::f16, Dtype::bf16}),
                             .capped = i % 2 == 1,
                             .causal = i % 3 == 1,
-                            .biased = i % 4 == 3};
+                            .biased = i % 4 == 3,
+                            .dropped = i % 3 == 0};
     if (problem.batch % 2 == 0) problem.key_heads = problem.batch / 2;
     const auto statistics = test::statistics_of(1 + random.below(5000), 64 + random.below(5000), random.uniform());
     list.push_back(ops::make_query(Problem{problem}, statistics, nullptr));

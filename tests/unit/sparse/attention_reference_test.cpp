@@ -25,7 +25,7 @@ struct Inputs {
         output_gradient(normal_values(mask.rows * value_size, seed + 3)),
         bias(normal_values(mask.nonzeros(), seed + 4)) {}
 
-  AttentionHead head(double scale, double softcap = 0) const {
+  AttentionHead head(double scale, double softcap = 0, float dropout = 0) const {
     return {.query = {.data = query.data(), .row_step = n},
             .key = {.data = key.data(), .row_step = n},
             .value = {.data = value.data(), .row_step = value_size},
@@ -33,12 +33,13 @@ struct Inputs {
             .value_size = value_size,
             .scale = scale,
             .softcap = softcap,
-            .bias = bias};
+            .bias = bias,
+            .dropout = {.rate = dropout, .seed = 5, .offset = 6, .head = 7}};
   }
   DenseView gradient() const { return {.data = output_gradient.data(), .row_step = value_size}; }
   /// What the gradients are of.
-  double loss(const Csr& mask, double scale, double softcap) const {
-    const std::vector<double> output = attention(mask, head(scale, softcap)).output;
+  double loss(const Csr& mask, double scale, double softcap, float dropout) const {
+    const std::vector<double> output = attention(mask, head(scale, softcap, dropout)).output;
     double sum = 0;
     for (std::size_t i = 0; i < output.size(); ++i) sum += output[i] * static_cast<double>(output_gradient[i]);
     return sum;
@@ -81,21 +82,23 @@ TEST_CASE("a bias is added to scores that were scaled and capped, and one of -in
   CHECK(forward.logarithms[2] == -infinity);
 }
 
-void check_gradients(double softcap) {
+void check_gradients(double softcap, float dropout) {
   CAPTURE(softcap);
+  CAPTURE(dropout);
   const Csr mask = uniform(6, 7, 0.5, 3);
   constexpr double scale = 0.6;
   Inputs inputs(mask, 3, 4, 11);
-  const AttentionGradients gradients = attention_gradients(mask, inputs.head(scale, softcap), inputs.gradient());
+  const AttentionGradients gradients =
+      attention_gradients(mask, inputs.head(scale, softcap, dropout), inputs.gradient());
   const auto check = [&](std::vector<float>& input, const std::vector<double>& gradient) {
     REQUIRE(gradient.size() == input.size());
     for (std::size_t i = 0; i < input.size(); ++i) {
       const float middle = input[i];
       input[i] = middle + 0x1p-10F;
-      const double above = inputs.loss(mask, scale, softcap);
+      const double above = inputs.loss(mask, scale, softcap, dropout);
       const float step_above = input[i];
       input[i] = middle - 0x1p-10F;
-      const double difference = (above - inputs.loss(mask, scale, softcap)) /
+      const double difference = (above - inputs.loss(mask, scale, softcap, dropout)) /
                                 (static_cast<double>(step_above) - static_cast<double>(input[i]));
       input[i] = middle;
       CHECK(std::abs(difference - gradient[i]) < 1e-5);
@@ -108,7 +111,8 @@ void check_gradients(double softcap) {
 }
 
 TEST_CASE("attention's gradients agree with central differences") {
-  for (const double softcap : {0.0, 1.25}) check_gradients(softcap);
+  for (const double softcap : {0.0, 1.25})
+    for (const float dropout : {0.0F, 0.3F}) check_gradients(softcap, dropout);
 }
 
 TEST_CASE("a causal mask keeps what the last query and those before it see") {
