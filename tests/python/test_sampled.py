@@ -171,6 +171,37 @@ def test_attention_adds_biases_to_scores(context, rng, element, shared):
         vostok.attention(*single, mask, bias=np.float32(wide(bias, element)))
 
 
+@pytest.mark.parametrize("element", ("f16", "bf16"))
+def test_attention_drops_probabilities_by_seed_and_offset(context, rng, element):
+    parts = sparse(rng, 20, 24)
+    mask = csr(context, parts)
+    pattern = parts[1] != 0
+    q, k, v, outer = (numbers(rng, (2, rows, size), element) for rows, size in ((20, 16), (24, 16), (24, 8), (20, 8)))
+    given = {"element": element} if element == "bf16" else {}
+    numbered = {"dropout": 0.25, "seed": 2**64 - 1, "offset": 5, **given}
+    one = 0x3F80 if element == "bf16" else 1
+    ones = np.broadcast_to(np.eye(24, dtype=v.dtype) * v.dtype.type(one), (2, 24, 24)).copy()
+    kept = wide(vostok.attention(q, k, ones, mask, **numbered), element) != 0
+    assert 0.1 < 1 - kept[:, pattern].mean() < 0.4
+    for name in ("seed", "offset"):
+        other = {**numbered, name: 6}
+        assert (kept != (wide(vostok.attention(q, k, ones, mask, **other), element) != 0)).any()
+    query, key, value, gradient = (wide(array, element) for array in (q, k, v, outer))
+    p = softmax(query @ np.swapaxes(key, -1, -2), pattern, 0.25)
+    assert_close(vostok.attention(q, k, v, mask, **numbered), p * kept / 0.75 @ value, element, factor=4)
+    dp = gradient @ np.swapaxes(value, -1, -2) * kept / 0.75
+    ds = 0.25 * p * (dp - (p * dp).sum(axis=-1, keepdims=True))
+    dq, dk, dv = vostok.attention_backward(q, k, v, outer, mask, **numbered)
+    assert_close(dv, np.swapaxes(p * kept / 0.75, -1, -2) @ gradient, element, factor=4)
+    assert_close(dq, ds @ key, element, factor=8)
+    assert_close(dk, np.swapaxes(ds, -1, -2) @ query, element, factor=8)
+    for rate in (-0.5, 1.0, 2.0, float("nan")):
+        with pytest.raises(vostok.InvalidArgument, match=f"dropout is {rate}"):
+            vostok.attention(q, k, v, mask, dropout=rate, **given)
+    with pytest.raises(vostok.InvalidArgument, match="seed is -1"):
+        vostok.attention(q, k, v, mask, dropout=0.5, seed=-1, **given)
+
+
 @pytest.mark.parametrize("saved", ("none", "probabilities", "row_statistics"))
 def test_attention_plans_save_what_their_gradient_reads(context, rng, saved):
     parts = sparse(rng, 20, 24)

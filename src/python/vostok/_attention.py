@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import math as mathematics
 from typing import Any
 
-from ._arrays import View
+import numpy as np
+
+from ._arrays import View, view
 from ._csr import Csr
 from ._dense import Matrices, alignment, packed, row_major, typed
 from ._errors import InvalidArgument
-from ._numbers import Stream, real
+from ._numbers import Stream, integer, real
 from ._placement import Placement
 from ._problems import SparseAttention, SparseAttentionBackward, shares_heads
 from ._sampled import floating, mask_of
@@ -26,6 +29,9 @@ def attention(
     scale: float | None = None,
     softcap: float = 0.0,
     causal: bool = False,
+    dropout: float = 0.0,
+    seed: int = 0,
+    offset: int = 0,
     element: str | None = None,
     math: str = "accurate",
     stream: Stream = 0,
@@ -36,15 +42,19 @@ def attention(
     of these heads then serves as many heads of queries that follow one another. scale: default 1 / sqrt(n). softcap:
     scores become softcap tanh(scores / softcap). causal: the last query sees all keys of its row, and each before it
     ends one key earlier. bias: a number for each of the mask's elements in CSR order, [nonzeros] or [.., nonzeros],
-    added to its scaled and capped score; -infinity leaves the element out. A query without keys gets zeros. element:
-    "bf16" where arrays are its bits as uint16. softcap, causal and bias take elements of 16 bits.
+    added to its scaled and capped score; -infinity leaves the element out. dropout: the share of probabilities to drop
+    at random, between 0 and 1; the others are divided by 1 - dropout, and seed and offset say which are dropped. A
+    query without keys gets zeros. element: "bf16" where arrays are its bits as uint16. softcap, causal, bias and
+    dropout take elements of 16 bits.
     """
     where = "attend"
     topology = mask_of(where, mask)
     call = _Operands(where, topology, query, key, value, element, stream, bias=bias)
     output = call.place.output((*call.batch, topology.shape[0], call.value_size), call.element)
     cap = _softcap(where, softcap)
-    problem = call.problem(math, alignment(*call.views(), output), capped=cap > 0, causal=causal)
+    drops = call.dropout(dropout, seed, offset)
+    options = {"capped": cap > 0, "causal": causal, "dropped": bool(drops)}
+    problem = call.problem(math, alignment(*call.views(), output), **options)
     plan = topology.plan_for(problem, effort, call.place.stream)
     workspace, owner = call.place.workspace(plan.workspace_bytes)
     plan.execute(
@@ -57,6 +67,7 @@ def attention(
         scale=_scale(where, scale),
         softcap=cap,
         workspace=workspace,
+        **drops,
     )
     del owner
     return call.place.finish(output)
@@ -73,6 +84,9 @@ def attention_backward(
     scale: float | None = None,
     softcap: float = 0.0,
     causal: bool = False,
+    dropout: float = 0.0,
+    seed: int = 0,
+    offset: int = 0,
     element: str | None = None,
     math: str = "accurate",
     stream: Stream = 0,
@@ -91,7 +105,9 @@ def attention_backward(
         gradients["bias"] = place.output((*call.batch, topology.nonzeros), call.element)
     aligned = alignment(*call.views(), call.gradient.view, *gradients.values())
     cap = _softcap(where, softcap)
-    problem = SparseAttentionBackward(call.problem(math, aligned, capped=cap > 0, causal=causal))
+    drops = call.dropout(dropout, seed, offset)
+    options = {"capped": cap > 0, "causal": causal, "dropped": bool(drops)}
+    problem = SparseAttentionBackward(call.problem(math, aligned, **options))
     plan = topology.plan_for(problem, effort, place.stream)
     workspace, owner = place.workspace(plan.workspace_bytes)
     plan.execute(
@@ -108,6 +124,7 @@ def attention_backward(
         scale=_scale(where, scale),
         softcap=cap,
         workspace=workspace,
+        **drops,
     )
     del owner
     found: tuple[Any, ...] = place.finish(*gradients.values())
@@ -197,7 +214,22 @@ class _Operands:
     def views(self) -> tuple[View, ...]:
         return self.query.view, self.key.view, self.value.view
 
-    def problem(self, math: str, alignment_bytes: int, *, capped: bool, causal: bool) -> SparseAttention:
+    def dropout(self, rate: float, seed: int, offset: int) -> dict[str, Any]:
+        """What a plan's call says of it; nothing where the rate is 0."""
+        where = self.place.where
+        number = real(where, "dropout", rate)
+        if not 0.0 <= number < 1.0:
+            raise InvalidArgument(f"cannot {where}: dropout is {number}, and must be between 0 and 1, or 0 for none")
+        named = {"seed": seed, "offset": offset}
+        state = [integer(where, name, value, ctypes.c_uint64) for name, value in named.items()]
+        if number == 0.0:
+            return {}
+        placed = self.place.input(view(where, "dropout_state", np.array(state, np.uint64)))
+        return {"dropout": number, "dropout_state": placed.address}
+
+    def problem(
+        self, math: str, alignment_bytes: int, *, capped: bool, causal: bool, dropped: bool
+    ) -> SparseAttention:
         return SparseAttention(
             n=self.n,
             value_size=self.value_size,
@@ -216,4 +248,5 @@ class _Operands:
             causal=causal,
             biased=self.bias is not None,
             bias_stride=self.bias.shape[-1] if self.bias is not None and len(self.bias.shape) > 1 else 0,
+            dropped=dropped,
         )

@@ -314,13 +314,16 @@ class AttentionPlan(Plan):
         scale: float = 0.0,
         softcap: float = 0.0,
         workspace: int = 0,
+        dropout: float = 0.0,
+        dropout_state: int = 0,
     ) -> None:
-        """saved: saved_bytes long, 256-byte aligned. scale 0: 1 / sqrt(n). softcap: where the problem is capped."""
+        """saved: saved_bytes long, 256-byte aligned. scale 0: 1 / sqrt(n). softcap: where the problem is capped.
+        dropout: where it is dropped, the share, and the address of a seed and an offset as uint64 [2]."""
         operands = query, key, value, output, saved, workspace
+        rest = softcap, dropout, bias, dropout_state
         try:
-            status = _execute_attention(
-                self._handle, stream, _pack_attention(_attention_size, scale, *operands, softcap, 0, bias)
-            )
+            packed = _pack_attention(_attention_size, scale, *operands, *rest)
+            status = _execute_attention(self._handle, stream, packed)
         except BAD_ARGUMENT as error:
             raise _refuse(error) from None
         if status:
@@ -363,19 +366,20 @@ class AttentionBackwardPlan(Plan):
         scale: float = 0.0,
         softcap: float = 0.0,
         workspace: int = 0,
+        dropout: float = 0.0,
+        dropout_state: int = 0,
     ) -> None:
         """Gradients are laid out as the inputs whose gradients they are. `output` and `saved` are those of the forward
         pass: the output is read only where the problem saves row statistics. bias_gradient: packed [batch, nonzeros];
-        0: not wanted."""
+        0: not wanted. dropout_state: the forward pass's numbers."""
         operands = query, key, value, output_gradient, saved
         gradients = query_gradient, key_gradient, value_gradient
-        rest = softcap, 0, output, bias, bias_gradient
+        rest = softcap, dropout, output, bias, bias_gradient, dropout_state
         try:
-            status = _execute_attention_backward(
-                self._handle,
-                stream,
-                _pack_attention_backward(_attention_backward_size, scale, *operands, *gradients, workspace, *rest),
+            packed = _pack_attention_backward(
+                _attention_backward_size, scale, *operands, *gradients, workspace, *rest
             )
+            status = _execute_attention_backward(self._handle, stream, packed)
         except BAD_ARGUMENT as error:
             raise _refuse(error) from None
         if status:

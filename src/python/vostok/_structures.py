@@ -214,7 +214,7 @@ Attention = _structure(
         value_stride output_stride
     i32 index alignment_bytes math deterministic nonfinite saved
     i64 heads_at_once key_heads
-    i32 capped causal biased reserved i64 bias_stride
+    i32 capped causal biased dropped i64 bias_stride
 """,
 )
 
@@ -224,7 +224,7 @@ AttentionArguments = _structure(
     u32 size
     f32 scale
     pointer query key value output saved workspace
-    f32 softcap i32 reserved pointer bias
+    f32 softcap dropout pointer bias dropout_state
 """,
 )
 
@@ -234,8 +234,8 @@ AttentionBackwardArguments = _structure(
     u32 size
     f32 scale
     pointer query key value output_gradient saved query_gradient key_gradient value_gradient workspace
-    f32 softcap i32 reserved
-    pointer output bias bias_gradient
+    f32 softcap dropout
+    pointer output bias bias_gradient dropout_state
 """,
 )
 

@@ -23,13 +23,14 @@ Gradients = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]
 
 SCHEMA = (
     "(Tensor q, Tensor k, Tensor v, Tensor row_offsets, Tensor column_indices, float scale, str saved='none', "
-    "str math='accurate', float softcap=0., bool is_causal=False, Tensor? bias=None) -> "
-    "(Tensor, Tensor)"
+    "str math='accurate', float softcap=0., bool is_causal=False, Tensor? bias=None, float dropout=0., "
+    "Tensor? dropout_state=None) -> (Tensor, Tensor)"
 )
 BACKWARD_SCHEMA = (
     "(Tensor gradient, Tensor q, Tensor k, Tensor v, Tensor output, Tensor saved, Tensor row_offsets, "
     "Tensor column_indices, float scale, str math='accurate', float softcap=0., bool is_causal=False, "
-    "Tensor? bias=None, bool needs_bias=False) -> (Tensor, Tensor, Tensor, Tensor)"
+    "Tensor? bias=None, bool needs_bias=False, float dropout=0., Tensor? dropout_state=None) "
+    "-> (Tensor, Tensor, Tensor, Tensor)"
 )
 
 
@@ -42,6 +43,7 @@ def _problem(
     softcap: float,
     is_causal: bool,
     bias: MaybeTensor,
+    dropped: bool,
     **layout: Any,
 ) -> SparseAttention:
     heads, key_heads = _math.prod(q.shape[:-2]), _math.prod(v.shape[:-2])
@@ -58,6 +60,7 @@ def _problem(
         causal=is_causal,
         biased=bias is not None,
         bias_stride=bias.shape[-1] if bias is not None and bias.dim() > 1 else 0,
+        dropped=dropped,
         **layout,
     )
 
@@ -86,10 +89,12 @@ def attention(
     softcap: float = 0.0,
     is_causal: bool = False,
     bias: MaybeTensor = None,
+    dropout: float = 0.0,
+    dropout_state: MaybeTensor = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The kernel, for tensors of both devices. The second result is empty unless `saved` is row_statistics."""
-    structure = row_offsets, column_indices
-    output = empty_output(q, check_attention("attention", q, k, v, *structure, saved, math, softcap, bias))
+    options = (saved, math, softcap, bias, dropout, dropout_state)
+    output = empty_output(q, check_attention("attention", q, k, v, row_offsets, column_indices, *options))
     statistics = q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
     if not output.numel() and not statistics.numel():
         return output, statistics
@@ -103,11 +108,12 @@ def attention(
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
     bias = None if bias is None else bias.contiguous()
-    problem = _problem(q, v, _joined(q, k, v, output), saved, math, softcap, is_causal, bias, **layout)
+    problem = _problem(q, v, _joined(q, k, v, output), saved, math, softcap, is_causal, bias, dropout > 0, **layout)
     prepared = LOOKUP.plan("attention", entry, problem, lambda context: made_plan(context, problem, entry.topology))
     scratch, address = _aligned(statistics)
     operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), output.data_ptr(), address)
-    run("attention", prepared, stream, q, scale, *operands, rest=(softcap, 0, _address(bias)))
+    rest = (softcap, dropout, _address(bias), _address(dropout_state))
+    run("attention", prepared, stream, q, scale, *operands, rest=rest)
     if scratch is not None:
         statistics.copy_(scratch)
     return output, statistics
@@ -143,10 +149,13 @@ def attention_backward(
     is_causal: bool = False,
     bias: MaybeTensor = None,
     needs_bias: bool = False,
+    dropout: float = 0.0,
+    dropout_state: MaybeTensor = None,
 ) -> Gradients:
     """The kernel of the gradients by q, k, v and the bias, which is empty unless needed. `output` and `saved` are what
     the forward pass gave."""
-    _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap, bias)
+    options = (math, softcap, bias, dropout, dropout_state)
+    _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, *options)
     layout: dict[str, int] = {}
     q, fields = laid_out_densely("query", q)
     layout |= fields
@@ -166,7 +175,7 @@ def attention_backward(
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention_backward", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
     addresses = _joined(q, k, v, output, gradient, dq, dk, dv)
-    forward = _problem(q, v, addresses, "row_statistics", math, softcap, is_causal, bias, **layout)
+    forward = _problem(q, v, addresses, "row_statistics", math, softcap, is_causal, bias, dropout > 0, **layout)
     problem = SparseAttentionBackward(forward=forward)
     prepared = LOOKUP.plan(
         "attention_backward", entry, problem, lambda context: made_plan(context, problem, entry.topology)
@@ -176,7 +185,8 @@ def attention_backward(
         scratch.copy_(saved)
     operands = (q.data_ptr(), k.data_ptr(), v.data_ptr(), gradient.data_ptr(), address)
     gradients = (dq.data_ptr(), dk.data_ptr(), dv.data_ptr())
-    rest = (softcap, 0, output.data_ptr(), _address(bias), dbias.data_ptr() if needs_bias else 0)
+    by_bias = dbias.data_ptr() if needs_bias else 0
+    rest = (softcap, dropout, output.data_ptr(), _address(bias), by_bias, _address(dropout_state))
     run("attention_backward", prepared, stream, q, scale, *operands, *gradients, rest=rest)
     return dq, dk, dv, _of_bias(dbias, bias)
 
@@ -209,9 +219,12 @@ def _check_backward(
     math: str,
     softcap: float,
     bias: MaybeTensor,
+    dropout: float,
+    dropout_state: MaybeTensor,
 ) -> None:
     op = "attention_backward"
-    shape = check_attention(op, q, k, v, row_offsets, column_indices, "row_statistics", math, softcap, bias)
+    options = ("row_statistics", math, softcap, bias, dropout, dropout_state)
+    shape = check_attention(op, q, k, v, row_offsets, column_indices, *options)
     for name, tensor in (("gradient", gradient), ("output", output)):
         check_same(op, name, tensor, "q", q)
         require(tensor.shape == shape, InvalidArgument, op, partial(_wrong_shape, name, tensor, shape))
@@ -231,9 +244,11 @@ def _fake(
     softcap: float = 0.0,
     is_causal: bool = False,
     bias: MaybeTensor = None,
+    dropout: float = 0.0,
+    dropout_state: MaybeTensor = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    structure = row_offsets, column_indices
-    output = empty_output(q, check_attention("attention", q, k, v, *structure, saved, math, softcap, bias))
+    options = (saved, math, softcap, bias, dropout, dropout_state)
+    output = empty_output(q, check_attention("attention", q, k, v, row_offsets, column_indices, *options))
     return output, q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
 
 
@@ -252,8 +267,11 @@ def _fake_backward(
     is_causal: bool = False,
     bias: MaybeTensor = None,
     needs_bias: bool = False,
+    dropout: float = 0.0,
+    dropout_state: MaybeTensor = None,
 ) -> Gradients:
-    _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, math, softcap, bias)
+    options = (math, softcap, bias, dropout, dropout_state)
+    _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, *options)
     dbias = q.new_empty(_bias_shape(bias, needs_bias, *(() if bias is None else bias.shape[:-1])))
     return empty_like(q), empty_like(k), empty_like(v), dbias
 
@@ -275,23 +293,31 @@ class AttentionFunction(torch.autograd.Function):
         softcap: float,
         is_causal: bool,
         bias: MaybeTensor,
+        dropout: float,
+        dropout_state: MaybeTensor,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        arguments = (q, k, v, row_offsets, column_indices, scale, "row_statistics", math, softcap, is_causal, bias)
+        options = (math, softcap, is_causal, bias, dropout, dropout_state)
+        arguments = (q, k, v, row_offsets, column_indices, scale, "row_statistics", *options)
         output, statistics = attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
-        ctx.save_for_backward(q, k, v, output, statistics, row_offsets, column_indices, bias)
-        ctx.options = scale, math, softcap, is_causal
+        ctx.save_for_backward(q, k, v, output, statistics, row_offsets, column_indices, bias, dropout_state)
+        ctx.options, ctx.dropout = (scale, math, softcap, is_causal), dropout
         ctx.mark_non_differentiable(statistics)
         return output, statistics
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor, unused: Any) -> Any:
-        *operands, bias = ctx.saved_tensors
-        needs = ctx.needs_input_grad[-1]
-        dq, dk, dv, dbias = ATTENTION_BACKWARD(gradient, *operands, *ctx.options, bias, needs)
-        return None, dq, dk, dv, None, None, None, None, None, None, dbias if needs else None
+        *operands, bias, dropout_state = ctx.saved_tensors
+        needs = ctx.needs_input_grad[-3]
+        options = (*ctx.options, bias, needs, ctx.dropout, dropout_state)
+        dq, dk, dv, dbias = ATTENTION_BACKWARD(gradient, *operands, *options)
+        return None, dq, dk, dv, *([None] * 6), dbias if needs else None, None, None
 
 
 _attention_function: Any = AttentionFunction.apply
+
+
+def _given(*tensors: MaybeTensor) -> tuple[torch.Tensor, ...]:
+    return tuple(tensor for tensor in tensors if tensor is not None)
 
 
 def _differentiable(
@@ -306,15 +332,17 @@ def _differentiable(
     softcap: float = 0.0,
     is_causal: bool = False,
     bias: MaybeTensor = None,
+    dropout: float = 0.0,
+    dropout_state: MaybeTensor = None,
 ) -> Any:
     if transforms_active():
         refuse_transforms("attention", (q, k, v, bias))
-    plain = is_plain(q, k, v, row_offsets, column_indices, q if bias is None else bias)
+    plain = is_plain(q, k, v, row_offsets, column_indices, *_given(bias, dropout_state))
+    options = (math, softcap, is_causal, bias, dropout, dropout_state)
     if wants_gradient(q, k, v, bias):
-        options = scale, math, softcap, is_causal, bias
-        output, statistics = _attention_function(plain, q, k, v, row_offsets, column_indices, *options)
+        output, statistics = _attention_function(plain, q, k, v, row_offsets, column_indices, scale, *options)
         return output, statistics if saved != "none" else statistics.new_empty((0,))
-    arguments = (q, k, v, row_offsets, column_indices, scale, saved, math, softcap, is_causal, bias)
+    arguments = (q, k, v, row_offsets, column_indices, scale, saved, *options)
     return attention(*arguments) if plain else below_autograd(ATTENTION, arguments)
 
 
@@ -333,12 +361,14 @@ def _differentiable_backward(
     is_causal: bool = False,
     bias: MaybeTensor = None,
     needs_bias: bool = False,
+    dropout: float = 0.0,
+    dropout_state: MaybeTensor = None,
 ) -> Any:
     if transforms_active():
         refuse_transforms("attention_backward", (gradient, q, k, v, output, bias))
-    options = scale, math, softcap, is_causal, bias, needs_bias
+    options = (scale, math, softcap, is_causal, bias, needs_bias, dropout, dropout_state)
     arguments = (gradient, q, k, v, output, saved, row_offsets, column_indices, *options)
-    plain = is_plain(*arguments[:8], q if bias is None else bias)
+    plain = is_plain(*arguments[:8], *_given(bias, dropout_state))
     if wants_gradient(gradient, q, k, v, output, bias):
         return once(ATTENTION_BACKWARD, plain, attention_backward, *arguments)
     return attention_backward(*arguments) if plain else below_autograd(ATTENTION_BACKWARD, arguments)

@@ -327,6 +327,25 @@ def _check_bias(op: str, bias: torch.Tensor, shape: tuple[Any, ...], q: torch.Te
     )
 
 
+def _check_dropout(op: str, dropout: float, state: torch.Tensor | None, like: torch.Tensor) -> None:
+    require(
+        0.0 <= dropout < 1.0,
+        InvalidArgument,
+        op,
+        lambda: f"dropout is {dropout}, and must be between 0 and 1, or 0 for none",
+    )
+    if state is None:
+        require(dropout == 0.0, InvalidArgument, op, lambda: f"dropout is {dropout}, and has no dropout_state")
+        return
+    found = (state.dtype, tuple(state.shape), state.device, state.is_contiguous())
+    require(
+        dropout > 0.0 and found == (torch.int64, (2,), like.device, True),
+        InvalidArgument,
+        op,
+        lambda: f"dropout_state has {found[:3]}, and must be int64 [2] on {like.device}, where dropout is not 0",
+    )
+
+
 def check_attention(
     op: str,
     q: torch.Tensor,
@@ -337,7 +356,9 @@ def check_attention(
     saved: str,
     math: str,
     softcap: float,
-    bias: torch.Tensor | None = None,
+    bias: torch.Tensor | None,
+    dropout: float,
+    dropout_state: torch.Tensor | None,
 ) -> tuple[Any, ...]:
     """Operands of attention; returns the output's shape."""
     check_same(op, "q", q, "k", k)
@@ -364,6 +385,7 @@ def check_attention(
         op,
         lambda: f"softcap is {softcap}, and must be positive, or 0 for none",
     )
+    _check_dropout(op, dropout, dropout_state, q)
     require(
         saved in ("none", "row_statistics"),
         InvalidArgument,

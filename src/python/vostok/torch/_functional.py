@@ -108,6 +108,7 @@ def attention(
     scale: float | None = None,
     softcap: float = 0.0,
     is_causal: bool = False,
+    dropout: float = 0.0,
     math: str = "accurate",
 ) -> torch.Tensor:
     """softmax(scale * q k^T, at the mask) v: q [.., heads, queries, size], k and v [.., heads, keys, size], one mask
@@ -118,8 +119,10 @@ def attention(
 
     k and v may have fewer heads, a divisor of q's: each serves as many heads of q that follow one another, as
     enable_gqa of scaled_dot_product_attention has it. softcap: scores become softcap * tanh(scores / softcap), as in
-    Gemma 2. is_causal: no query sees keys of its row behind its own; the last query's is the last key. softcap and
-    is_causal take 16-bit tensors.
+    Gemma 2. is_causal: no query sees keys of its row behind its own; the last query's is the last key. dropout: the
+    share of probabilities to drop at random, between 0 and 1, and the others are divided by 1 - dropout; pass 0 where a
+    model does not train. torch's generator of the device draws what is dropped, anew at every replay of a CUDA graph.
+    softcap, is_causal and dropout take 16-bit tensors.
 
     bias: a number for each of the mask's elements in CSR order, [nonzeros] of all heads or [.., heads, nonzeros], added
     to its scaled and capped score; leading axes of one element or none are broadcast, and copied. -infinity leaves an
@@ -141,7 +144,8 @@ def attention(
         if joined is not mask or joined.shape != (q.shape[-2], k.shape[-2]):
             leading = joined_axes(joined, q, k, v)
             q, k, v = (behind(tensor, len(leading)) for tensor in (q, k, v))
-            options: dict[str, Any] = {"bias": bias, "softcap": softcap, "is_causal": is_causal, "math": math}
+            options: dict[str, Any] = {"bias": bias, "softcap": softcap, "is_causal": is_causal}
+            options |= {"dropout": dropout, "math": math}
             return apart(attention(q, k, v, joined.matrix, scale=scale, **options), leading)
         mask = joined.matrix
     a = mask_csr(mask, q, k)
@@ -152,8 +156,9 @@ def attention(
         )
     chosen = 1.0 / max(q.shape[-1], 1) ** 0.5 if scale is None else float(scale)
     structure = (a.row_offsets, a.column_indices)
-    rest = math, softcap, is_causal, _of_heads(bias, q, a)
-    output: torch.Tensor = _attention.ATTENTION(q, k, v, *structure, chosen, "none", *rest)[0]
+    state = torch.randint(2**63 - 1, (2,), device=q.device) if dropout > 0 else None
+    rest = ("none", math, softcap, is_causal, _of_heads(bias, q, a), float(dropout), state)
+    output: torch.Tensor = _attention.ATTENTION(q, k, v, *structure, chosen, *rest)[0]
     return output
 
 
