@@ -22,7 +22,8 @@ SweepQueries attention_queries() {
   add({.n = 40, .value_size = 24, .element = Dtype::f16}, mask);
   add({.n = 16, .value_size = 200, .element = Dtype::bf16, .saved = Saved::row_statistics}, wide);
   add({.n = 128, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true}, mask);
-  add({.n = 64, .batch = 8, .element = Dtype::f16, .biased = true}, mask);
+  add({.n = 64, .batch = 8}, mask);
+  add({.n = 128, .batch = 8, .key_heads = 2, .math = Math::tf32, .saved = Saved::row_statistics}, mask);
   add({.n = 128, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true, .biased = true},
       mask);
   add({.n = 128, .batch = 8, .element = Dtype::bf16, .saved = Saved::row_statistics, .dropped = true}, mask);
@@ -51,7 +52,6 @@ SweepQueries attention_backward_queries() {
   add({.n = 128, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true}, mask);
   add({.n = 64, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true, .biased = true},
       mask);
-  add({.n = 64, .batch = 8, .element = Dtype::bf16, .saved = Saved::row_statistics, .dropped = true}, mask);
   add({.n = 64, .batch = 8, .key_heads = 2, .element = Dtype::f16, .capped = true, .causal = true, .dropped = true},
       mask);
   add({.n = 64, .batch = 8, .element = Dtype::bf16, .saved = Saved::row_statistics, .biased = true, .dropped = true},

@@ -190,7 +190,7 @@ void check_every_family(const Attended& of) {
 
 /// Configs of each family on problems that random_problem(random) draws.
 void check_configs(std::uint64_t seed, SparseAttention (*random_problem)(sparse::Random&)) {
-  test::check_configs(tried(), seed, test::thread_sanitized ? 2 : 24, random_problem,
+  test::check_configs(tried(), seed, test::thread_sanitized ? 2 : 16, random_problem,
                       [](const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem,
                          const sparse::Csr& mask, const auto& draw) {
                         const auto query =

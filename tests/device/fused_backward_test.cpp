@@ -115,7 +115,7 @@ void check_lines(const std::vector<float>& usual, const std::vector<float>& foun
 
 /// Configs of each family on problems that random_problem(random) draws.
 void check_configs(std::uint64_t seed, SparseAttention (*random_problem)(sparse::Random&)) {
-  test::check_configs(tried(), seed, test::thread_sanitized ? 1 : 16, random_problem,
+  test::check_configs(tried(), seed, test::thread_sanitized ? 1 : 10, random_problem,
                       [](const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem,
                          const sparse::Csr& mask, const auto& draw) {
                         const auto topology = on.topology(mask.view());
