@@ -62,7 +62,8 @@ constexpr int lane_registers(const FusedAttentionTraits& traits, const FusedMmaC
   const int sums = config.warp_strips * (traits.terms == 2 ? 2 : 1) * traits.value_size / 2;
   const int scores = config.warp_strips * config.step_keys / 2;
   const int queries = config.keeps_queries ? config.warp_strips * traits.key_size / 4 : 4 * config.warp_strips;
-  return sums + scores + queries + config.warp_strips * bias_registers(traits, config.step_keys) +
+  const int weights = traits.terms > 0 ? config.warp_strips * (traits.terms * config.step_keys / 4 + 16) : 0;
+  return sums + scores + queries + weights + config.warp_strips * bias_registers(traits, config.step_keys) +
          dropout_registers(traits.dropped);
 }
 

@@ -22,7 +22,6 @@ SweepQueries attention_queries() {
   add({.n = 40, .value_size = 24, .element = Dtype::f16}, mask);
   add({.n = 16, .value_size = 200, .element = Dtype::bf16, .saved = Saved::row_statistics}, wide);
   add({.n = 128, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true}, mask);
-  add({.n = 64, .batch = 8}, mask);
   add({.n = 128, .batch = 8, .key_heads = 2, .math = Math::tf32, .saved = Saved::row_statistics}, mask);
   add({.n = 128, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true, .biased = true},
       mask);
