@@ -35,6 +35,8 @@ constexpr Dtype multiplied_type(const FusedAttentionTraits& traits) {
 }
 /// Parts of a line in shared memory: its terms, or itself.
 constexpr int line_parts(const FusedAttentionTraits& traits) { return traits.terms > 0 ? traits.terms : 1; }
+/// Whether sums of a step are added to those before: tensor cores round towards zero at every addition.
+constexpr bool promotes(const FusedAttentionTraits& traits) { return traits.terms == 2; }
 
 struct FusedAttentionArgs {
   const void* query;

@@ -59,7 +59,7 @@ constexpr int shared_bytes(const FusedAttentionTraits& traits, const FusedMmaCon
 
 /// f32 and packed registers of a lane that live through a step.
 constexpr int lane_registers(const FusedAttentionTraits& traits, const FusedMmaConfig& config) {
-  const int sums = config.warp_strips * (traits.terms == 2 ? 2 : 1) * traits.value_size / 2;
+  const int sums = config.warp_strips * (promotes(traits) ? 2 : 1) * traits.value_size / 2;
   const int scores = config.warp_strips * config.step_keys / 2;
   const int queries = config.keeps_queries ? config.warp_strips * traits.key_size / 4 : 4 * config.warp_strips;
   const int weights = traits.terms > 0 ? config.warp_strips * (traits.terms * config.step_keys / 4 + 16) : 0;

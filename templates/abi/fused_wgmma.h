@@ -53,8 +53,6 @@ constexpr int wgmma_stage_bytes(const FusedAttentionTraits& traits, const FusedW
 /// Whether values have barriers of their own: keys are then free before their values are, and two stages are enough for
 /// lines that are so long.
 constexpr bool values_apart(const FusedAttentionTraits& traits) { return traits.terms == 2; }
-/// Whether sums of a step are added to those before: tensor cores round towards zero at every addition.
-constexpr bool promotes(const FusedAttentionTraits& traits) { return traits.terms == 2; }
 
 constexpr int query_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
   return config.groups * key_slabs(traits) * slab_bytes(group_queries());

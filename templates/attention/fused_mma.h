@@ -145,9 +145,9 @@ class FusedMmaWarp {
         multiply_weights<type>(sums, probabilities[own_part], values + 2 * part * traits.value_size, value_line);
       });
     };
-    if constexpr (line_terms == 1) {
+    if constexpr (!promotes(traits)) {
       multiply(sums_);
-    } else {  // sums of their own: tensor cores round towards zero at every addition
+    } else {
       float sums[strips][value_octets][4] = {};
       multiply(sums);
 #pragma unroll

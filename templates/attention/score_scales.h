@@ -62,12 +62,7 @@ class ScoreScales<F, true> {
   /// Of the keys of a step, whose exponents, and those of their values, lie at `exponents`.
   template <int keys, int octets>
   __device__ void scale(float (&scores)[octets][4], SharedAddress exponents) {
-    int largest = 0;
-#pragma unroll
-    for (int i = 0; i < keys; i += 32)
-      if (keys >= 32 || threadIdx.x % 32 < keys)
-        largest = max(largest, exponent_at(exponents, i + static_cast<int>(threadIdx.x % 32)));
-    key_largest_ = max(key_largest_, warp_largest(largest));
+    key_largest_ = max(key_largest_, largest_of<keys>(exponents, 0));
 #pragma unroll
     for (int o = 0; o < octets; ++o)
 #pragma unroll
@@ -83,12 +78,7 @@ class ScoreScales<F, true> {
   /// Makes weights of a step's exponentials. `factors`: of the sums so far.
   template <int keys, int octets>
   __device__ void weigh(float (&scores)[octets][4], float (&factors)[2], SharedAddress values) {
-    int largest = value_largest_;
-#pragma unroll
-    for (int i = 0; i < keys; i += 32)
-      if (keys >= 32 || threadIdx.x % 32 < keys)
-        largest = max(largest, exponent_at(values, i + static_cast<int>(threadIdx.x % 32)));
-    largest = warp_largest(largest);
+    const int largest = largest_of<keys>(values, value_largest_);
     if (largest != value_largest_) {
 #pragma unroll
       for (float& factor : factors) factor *= power(value_largest_ - largest);
@@ -130,6 +120,15 @@ class ScoreScales<F, true> {
   }
   static __device__ int exponent_at(SharedAddress exponents, int key) {
     return static_cast<int>(load_word(exponents + 4 * key));
+  }
+  /// The largest exponent of a step, and what was the largest `so_far`. Every lane comes here.
+  template <int keys>
+  static __device__ int largest_of(SharedAddress exponents, int so_far) {
+#pragma unroll
+    for (int i = 0; i < keys; i += 32)
+      if (keys >= 32 || threadIdx.x % 32 < keys)
+        so_far = max(so_far, exponent_at(exponents, i + static_cast<int>(threadIdx.x % 32)));
+    return warp_largest(so_far);
   }
   static __device__ int column(int octet, int i) { return 8 * octet + static_cast<int>(threadIdx.x % 4 * 2) + i; }
 
