@@ -13,7 +13,7 @@ from .._problems import SparseAttention, SparseAttentionBackward
 from ._calls import run
 from ._checks import check_attention, check_same, require
 from ._devices import ELEMENTS, WORKSPACE_ALIGNMENT, aligned_memory, alignment_of, stream_of
-from ._layouts import empty_like, empty_output, laid_out, laid_out_densely
+from ._layouts import all_laid_out, empty_like, empty_output, laid_out, laid_out_densely
 from ._lookup import LOOKUP, made_plan
 from ._registry import below_autograd, casting, is_plain, refuse_transforms, register, transforms_active, wants_gradient
 from ._softmax import once
@@ -98,13 +98,7 @@ def attention(
     statistics = q.new_empty(_statistics_shape(q, saved), dtype=torch.float32)
     if not output.numel() and not statistics.numel():
         return output, statistics
-    layout: dict[str, int] = {}
-    q, fields = laid_out("query", q)
-    layout |= fields
-    k, fields = laid_out("key", k)
-    layout |= fields
-    v, fields = laid_out("value", v)
-    layout |= fields | laid_out("output", output)[1]
+    (q, k, v, _), layout = all_laid_out(laid_out, query=q, key=k, value=v, output=output)
     stream = stream_of(q.get_device())
     entry = LOOKUP.entry("attention", row_offsets, column_indices, q.shape[-2], k.shape[-2], stream)
     bias = None if bias is None else bias.contiguous()
@@ -156,15 +150,7 @@ def attention_backward(
     the forward pass gave."""
     options = (math, softcap, bias, dropout, dropout_state)
     _check_backward(gradient, q, k, v, output, saved, row_offsets, column_indices, *options)
-    layout: dict[str, int] = {}
-    q, fields = laid_out_densely("query", q)
-    layout |= fields
-    k, fields = laid_out_densely("key", k)
-    layout |= fields
-    v, fields = laid_out_densely("value", v)
-    layout |= fields
-    output, fields = laid_out_densely("output", output)
-    layout |= fields
+    (q, k, v, output), layout = all_laid_out(laid_out_densely, query=q, key=k, value=v, output=output)
     if gradient.stride() != output.stride():
         gradient = torch.empty_like(output).copy_(gradient)
     dq, dk, dv, saved = empty_like(q), empty_like(k), empty_like(v), saved.contiguous()

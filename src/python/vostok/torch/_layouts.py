@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -53,6 +54,14 @@ def _is_dense(tensor: torch.Tensor) -> bool:
     """Whether nothing lies between the elements, so that another tensor may lie as this one does."""
     sizes, strides = tensor.shape, tensor.stride()
     return bool(sum((size - 1) * stride for size, stride in zip(sizes, strides)) + 1 == tensor.numel())
+
+
+def all_laid_out(
+    lay: Callable[[str, torch.Tensor], tuple[torch.Tensor, dict[str, int]]], **tensors: torch.Tensor
+) -> tuple[list[torch.Tensor], dict[str, int]]:
+    """Each tensor as lay(its name, tensor) gives it, and the fields of all."""
+    laid = [lay(name, tensor) for name, tensor in tensors.items()]
+    return [tensor for tensor, _ in laid], {name: value for _, fields in laid for name, value in fields.items()}
 
 
 def laid_out_densely(name: str, tensor: torch.Tensor) -> tuple[torch.Tensor, dict[str, int]]:
