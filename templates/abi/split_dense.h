@@ -32,7 +32,8 @@ struct SplitDenseTraits {
 
 struct SplitDenseConfig {
   int tile_columns = 64;
-  int scale_blocks = 1;  ///< k blocks whose columns have one scale, and of which a block of threads makes the tiles
+  int scale_blocks = 1;    ///< k blocks whose columns have one scale, and of which a block of threads makes the tiles
+  int block_columns = 64;  ///< of a tile, that a block makes: all, or half of them, where lines of B are rows
   int threads = 256;
 };
 
@@ -63,6 +64,7 @@ template <FieldsOf<SplitDenseConfig> S, class Visit>
 constexpr void fields(S& config, Visit&& visit) {
   visit("tile_columns", config.tile_columns);
   visit("scale_blocks", config.scale_blocks);
+  visit("block_columns", config.block_columns);
   visit("threads", config.threads);
 }
 
@@ -87,13 +89,16 @@ constexpr int split_low_offset(int tile_columns, int k, int column) {
   return tile_columns == 64 ? split_plane_bytes() + split_offset(k, column) : split_offset(k, column + 32);
 }
 
+/// Blocks that make a tile side by side.
+constexpr int blocks_across(const SplitDenseConfig& config) { return config.tile_columns / config.block_columns; }
+
 /// Dynamic shared memory of a block: the columns' maxima, how many elements lose something, and a column-major B's
 /// tiles on their way to lines of columns.
 constexpr int shared_bytes(const SplitDenseTraits& traits, const SplitDenseConfig& config) {
   const int image = traits.layout == Layout::column_major
                         ? config.scale_blocks * split_tile_bytes(traits.mode, config.tile_columns)
                         : 16;
-  return image + 4 * config.tile_columns * (traits.marked ? 2 : 1);
+  return image + 4 * config.block_columns * (traits.marked ? 2 : 1);
 }
 
 }  // namespace vostok

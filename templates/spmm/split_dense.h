@@ -1,9 +1,9 @@
 // B for the tensor cores: every element as one or two 16-bit numbers, in tiles that lie as shared memory takes them
 // (abi/split_dense.h).
 //
-// A block makes one tile, or those of the k blocks that share scales. Their elements stay in registers between finding
-// their columns' maxima and splitting them: B is read once, and nothing is launched before. Threads take pieces of four
-// neighbouring elements of a line of B.
+// A block makes one tile, or those of the k blocks that share scales, or half of their columns. Their elements stay in
+// registers between finding their columns' maxima and splitting them: B is read once, and nothing is launched before.
+// Threads take pieces of four neighbouring elements of a line of B.
 #pragma once
 
 #include "abi/fixed.h"
@@ -25,7 +25,7 @@ struct SplitDenseShared {
   alignas(16) unsigned char tiles[transposes ? F::config.scale_blocks *
                                                    split_tile_bytes(F::traits.mode, F::config.tile_columns)
                                              : 16];
-  static constexpr int columns = F::config.tile_columns;
+  static constexpr int columns = F::config.block_columns;
   unsigned maxima[columns * (F::traits.marked ? 2 : 1)];  ///< bits of magnitudes, which order as the numbers do; then
                                                           ///< counts of elements
 
@@ -33,17 +33,17 @@ struct SplitDenseShared {
   __device__ unsigned& lossy(unsigned column) { return maxima[columns + column]; }
 };
 
-/// Which of the tiles' elements a thread has: pieces 0 to count - 1, in as many columns for all of them; k counts from
+/// Which of the block's elements a thread has: pieces 0 to count - 1, in as many columns for all of them; k counts from
 /// the first tile's first. Row-major: neighbouring lanes have neighbouring pieces of a row. Column-major: eight
 /// neighbouring lanes have pairs of columns, and the four groups of eight neighbouring pieces of them, so that reads
 /// take 64 bytes in a row and writes of two columns 32.
 template <class F>
 struct SplitShare {
   static constexpr bool row_major = F::traits.layout == Layout::row_major;
-  static constexpr int columns = F::config.tile_columns;
+  static constexpr int columns = F::config.block_columns;
   static constexpr int lines = F::config.scale_blocks * packed_strip_columns();
   static constexpr int count = lines * columns / split_piece() / F::config.threads;
-  static constexpr int tile_bytes = split_tile_bytes(F::traits.mode, columns);
+  static constexpr int tile_bytes = split_tile_bytes(F::traits.mode, F::config.tile_columns);
   static constexpr int own_columns = row_major ? split_piece() : 2;
   static constexpr int pieces_across = columns / split_piece();  ///< of a row
   static constexpr int column_blocks = columns / 16;             ///< that warps take
@@ -64,12 +64,19 @@ struct SplitShare {
   /// The own column of a piece's element j.
   static constexpr int own_column(int piece, int j) { return row_major ? j : piece % 2; }
 
+  /// The block's first column in its tiles.
+  static __device__ int first_of_block() {
+    if constexpr (blocks_across(F::config) == 1) return 0;
+    else return static_cast<int>(blockIdx.x % blocks_across(F::config)) * columns;
+  }
+
   /// Where the high and the low part of an element lie in the tiles.
   static __device__ int high_place(int k, int column) {
     return k / packed_strip_columns() * tile_bytes + split_offset(k % packed_strip_columns(), column);
   }
   static __device__ int low_place(int k, int column) {
-    return k / packed_strip_columns() * tile_bytes + split_low_offset(columns, k % packed_strip_columns(), column);
+    return k / packed_strip_columns() * tile_bytes +
+           split_low_offset(F::config.tile_columns, k % packed_strip_columns(), column);
   }
 
   /// The largest among the lanes that have the same columns.
@@ -191,7 +198,7 @@ __device__ inline void store_rows(unsigned char* first_tile,
       low.at[j] = parts[i][j].low;
     }
     const int k = Share::k(i);
-    const int column = Share::first_column();
+    const int column = Share::first_of_block() + Share::first_column();
     if (F::config.scale_blocks > 1 && k >= static_cast<int>(tiles) * packed_strip_columns()) continue;
     store_global<false>(reinterpret_cast<Stored*>(first_tile + Share::high_place(k, column)), high);
     if constexpr (packed_pair_words(F::traits.mode) == 2)
@@ -238,6 +245,9 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
                 "tile_columns is 64, or 32 where elements have two parts");
   static_assert(config.threads % 128 == 0 && Share::count >= 2 && Share::count % 2 == 0 && Share::count <= 16,
                 "a block has a multiple of 128 threads, each with 2 to 16 pieces of the tile");
+  static_assert(config.block_columns == config.tile_columns ||
+                    (Share::row_major && config.block_columns == 32 && config.tile_columns == 64),
+                "a block makes all columns of a tile, or 32 of 64 where lines of B are rows");
   static_assert(config.scale_blocks >= 1, "k blocks share scales with none, or with others");
   static_assert(!traits.marked || packed_scales_rows(traits.mode), "what is not scaled has no inverse scales to mark");
   static_assert(sizeof(SplitDenseShared<F>) == shared_bytes(traits, config), "shared_bytes differs from the layout");
@@ -249,17 +259,18 @@ __global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_co
   const unsigned k_block = (row - product * rows) * config.scale_blocks;
   const unsigned left = args.k_blocks - k_block;
   const unsigned tiles = left < config.scale_blocks ? left : config.scale_blocks;
-  const unsigned column_tile = blockIdx.x;
+  const unsigned column_tile = blockIdx.x / blocks_across(config);
+  const int first_of_block = Share::first_of_block();
 
   float values[Share::count][split_piece()];
   load_pieces<F>(values, args, product, static_cast<long long>(k_block) * packed_strip_columns(),
-                 static_cast<long long>(column_tile) * config.tile_columns);
+                 static_cast<long long>(column_tile) * config.tile_columns + first_of_block);
   auto& shared = dynamic_shared<SplitDenseShared<F>>();
   if constexpr (packed_scales_rows(traits.mode)) {
     float scales[Share::own_columns];
     const long long line = static_cast<long long>(args.column_tiles) * config.tile_columns;
     float* const inverses = args.column_scales + (static_cast<long long>(product) * args.k_blocks + k_block) * line +
-                            column_tile * config.tile_columns;
+                            column_tile * config.tile_columns + first_of_block;
     find_scales<F>(scales, values, shared);
 #pragma unroll
     for (int i = 0; i < Share::count; ++i)

@@ -7,6 +7,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/grid.hpp"
+#include "ops/machine.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/unpack_sum.hpp"
 
@@ -26,6 +27,26 @@ std::int64_t covered_columns(const SpmmQuery& query, int tile_columns) {
                           columns, "tiles of B");
 }
 
+/// Blocks that would make all columns of their tiles.
+std::int64_t whole_tiles(const SpmmQuery& query, const SplitDense& what) {
+  return ceil_div(query.n.most, what.tile_columns) *
+         ceil_div(packed_k_blocks(query.statistics.cols), what.scale_blocks) * query.problem.batch;
+}
+
+/// Large blocks wait for their loads, for each other and for their stores, one after the other: where there are many,
+/// two of half the size share a multiprocessor.
+SplitDenseConfig config_of(const SpmmQuery& query, const SplitDense& what) {
+  constexpr std::int64_t many = 4;
+  const bool halves = what.tile_columns == 64 && what.scale_blocks > 1 &&
+                      query.problem.dense_layout == Layout::row_major &&
+                      whole_tiles(query, what) >= many * machine_of(query).multiprocessors;
+  SplitDenseConfig config = {.tile_columns = what.tile_columns,
+                             .scale_blocks = what.scale_blocks,
+                             .block_columns = halves ? what.tile_columns / 2 : what.tile_columns};
+  config.threads = 256 * what.scale_blocks / blocks_across(config);
+  return config;
+}
+
 struct Binding {
   std::int64_t k;
   std::int64_t batch;
@@ -36,6 +57,7 @@ struct Binding {
   std::int64_t scales_offset_bytes;
   int tile_columns;
   int scale_blocks;
+  int blocks_across;
 
   device::Dim3 operator()(const SpmmArguments& call, SplitDenseArgs& args) const {
     const StoredMatrix b = stored_matrix(layout, k, call.n, leading, stride);
@@ -50,7 +72,7 @@ struct Binding {
             .column_tiles = static_cast<unsigned>(column_tiles),
             .k_blocks = static_cast<unsigned>(packed_k_blocks(k)),
             .batch = static_cast<unsigned>(batch)};
-    return grid_of(column_tiles, ceil_div(packed_k_blocks(k), scale_blocks) * batch);
+    return grid_of(column_tiles * blocks_across, ceil_div(packed_k_blocks(k), scale_blocks) * batch);
   }
 };
 
@@ -58,7 +80,7 @@ struct Binding {
 
 std::optional<std::string> split_dense_declined(const SpmmQuery& query, const SplitDense& what) {
   const std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
-  if (ceil_div(query.n.most, what.tile_columns) > most_blocks_on_x)
+  if (ceil_div(query.n.most, what.tile_columns) * 2 > most_blocks_on_x)
     return "the grid's x holds fewer tiles than B has columns of them";
   if (packed_k_blocks(query.statistics.cols) > most_rows / query.problem.batch)
     return "B has more tiles below one another than 32 bits number";
@@ -84,8 +106,7 @@ Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
                                    .alignment = dense_alignment(query),
                                    .batched = problem.batch > 1,
                                    .marked = certifies(query) && packed_scales_rows(what.mode)};
-  const SplitDenseConfig config = {
-      .tile_columns = what.tile_columns, .scale_blocks = what.scale_blocks, .threads = 256 * what.scale_blocks};
+  const SplitDenseConfig config = config_of(query, what);
   codegen::KernelRequest request = {
       .family = "split_dense",
       .header = "spmm/split_dense.h",
@@ -100,9 +121,9 @@ Launch split_dense_launch(const SpmmQuery& query, const SplitDense& what) {
                            .tiles_offset_bytes = what.tiles_offset_bytes,
                            .scales_offset_bytes = what.scales_offset_bytes,
                            .tile_columns = what.tile_columns,
-                           .scale_blocks = what.scale_blocks};
-  const std::int64_t blocks = ceil_div(query.n.most, what.tile_columns) *
-                              ceil_div(packed_k_blocks(query.statistics.cols), what.scale_blocks) * problem.batch;
+                           .scale_blocks = what.scale_blocks,
+                           .blocks_across = blocks_across(config)};
+  const std::int64_t blocks = whole_tiles(query, what) * blocks_across(config);
   return Launch::of<SpmmArguments, SplitDenseArgs>(std::move(request), shape, binding).spread(query.device, blocks);
 }
 
