@@ -44,6 +44,9 @@ concept UnpacksByWarpgroups = requires(const Traits& t, const Config& c) {
   { lines_along_k(t, c) } -> Is<bool>;
   { copies_by_threads(c) } -> Is<bool>;
   { streams_strips(c) } -> Is<bool>;
+  { kept_blocks(c) } -> Is<int>;
+  { kept_barriers(c) } -> Is<int>;
+  { strip_rooms(c) } -> Is<int>;
   { dense_stage_bytes(t, c) } -> Is<int>;
   { column_scale_bytes(c) } -> Is<int>;
   { strip_stage_bytes(c) } -> Is<int>;

@@ -69,6 +69,8 @@ struct UnpackWgmmaConfig {
       false;  ///< strips are read as data that will not be read soon: weights that L2 cannot hold until the next call
   bool persistent = false;  ///< blocks fill the device once and go through the tiles: operands of the next tile come
                             ///< while C of the one before is stored
+  int kept_blocks = 0;      ///< k blocks of A, all that there are, which stay in registers from one column tile of a
+                            ///< persistent block to the next; 0: strips are unpacked for every tile
 
   friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
 };
@@ -142,9 +144,11 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("cluster_sums", config.cluster_sums);
   visit("stream_strips", config.stream_strips);
   visit("persistent", config.persistent);
+  visit("kept_blocks", config.kept_blocks);
 }
 
 constexpr bool streams_strips(const UnpackWgmmaConfig& config) { return config.stream_strips; }
+constexpr int kept_blocks(const UnpackWgmmaConfig& config) { return config.kept_blocks; }
 
 /// Warps that multiply: of one group, and of all.
 constexpr int group_warps(const UnpackWgmmaConfig& config) { return 4 * config.warpgroups; }
@@ -172,6 +176,19 @@ constexpr bool takes_fours(const UnpackWgmmaConfig& config) { return config.grai
 /// Registers of a strip's fragments.
 constexpr int fragment_registers(const UnpackWgmmaConfig& config) {
   return takes_fours(config) ? 8 * terms(config) + 1 : 16 * terms(config);
+}
+
+/// Strips of a warp that are in registers at once.
+constexpr int strips_at_once(const UnpackWgmmaConfig& config) {
+  return config.kept_blocks > 0 ? config.kept_blocks : config.overlap ? 2 : 1;
+}
+/// Whether one promotion is of all of k: totals are where the sums were.
+constexpr bool promotes_once(const UnpackWgmmaConfig& config) {
+  return config.kept_blocks > 0 && config.promotion_blocks >= config.kept_blocks;
+}
+/// Registers of a thread for sums, and for totals beside them.
+constexpr int sum_registers(const UnpackWgmmaConfig& config) {
+  return config.tile_columns / 2 * (config.promotion_blocks > 0 && !promotes_once(config) ? 2 : 1);
 }
 
 /// Columns of a tile that a lane has of what is left over, side by side; lanes past the last column have none.
@@ -251,8 +268,14 @@ constexpr int strip_stage_bytes(const UnpackWgmmaConfig& config) {
          static_cast<int>(packed_strip_units(config.grain, static_cast<unsigned>(config.strip_pairs), terms(config)));
 }
 
+/// k blocks whose strips have room: those of every stage, or all that are kept.
+constexpr int strip_rooms(const UnpackWgmmaConfig& config) {
+  return config.kept_blocks > 0 ? config.kept_blocks : config.stages;
+}
+
 constexpr int stage_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return dense_stage_bytes(traits, config) + column_scale_bytes(config) + strip_stage_bytes(config);
+  return dense_stage_bytes(traits, config) + column_scale_bytes(config) +
+         (config.kept_blocks > 0 ? 0 : strip_stage_bytes(config));
 }
 
 /// Slices of k that a second launch adds up.
@@ -267,14 +290,17 @@ constexpr TileParts tile_parts(const UnpackWgmmaConfig& config) {
 }
 
 constexpr int ring_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return config.stages * stage_bytes(traits, config);
+  return config.stages * stage_bytes(traits, config) + config.kept_blocks * strip_stage_bytes(config);
 }
 
-/// Dynamic shared memory of a block: stages, rows of what is left over, two barriers for each stage, and that of a
-/// cluster's sums.
+/// Barriers for the strips that are kept: they have come; they have been unpacked.
+constexpr int kept_barriers(const UnpackWgmmaConfig& config) { return config.kept_blocks > 0 ? 2 : 0; }
+
+/// Dynamic shared memory of a block: stages, strips that are kept, rows of what is left over, two barriers for each
+/// stage and for kept strips, and that of a cluster's sums.
 constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
   return ring_bytes(traits, config) + consumer_warps(config) * left_scratch_bytes(config) + config.stages * 16 +
-         tile_parts(config).barrier_bytes();
+         kept_barriers(config) * 8 + tile_parts(config).barrier_bytes();
 }
 
 constexpr int launch_registers(const UnpackWgmmaConfig& config) {
@@ -290,7 +316,7 @@ constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) {
 }
 constexpr int kept_registers(const UnpackWgmmaConfig& config) {
   if (splits_dense(config)) return splitting_registers();
-  return copies_by_threads(config) ? 40 : 24;
+  return copies_by_threads(config) || config.kept_blocks > 0 ? 40 : 24;
 }
 constexpr int gained_registers(const UnpackWgmmaConfig& config) {
   return shared_out_registers(launch_registers(config), consumer_warps(config) / 4, kept_registers(config),
@@ -301,7 +327,8 @@ constexpr int gained_registers(const UnpackWgmmaConfig& config) {
 constexpr int registers_beside_sums(const UnpackWgmmaConfig& config) {
   const int own =
       exchanges_registers(config) ? gained_registers(config) : registers_each(threads(config), config.min_blocks);
-  return own - config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
+  return own - sum_registers(config) -
+         (config.kept_blocks > 0 ? (config.kept_blocks - 1) * fragment_registers(config) : 0);
 }
 
 /// Rules of a tile, however k is cut.
@@ -348,6 +375,10 @@ constexpr void slicing_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const 
   rule("k_split is 1 to 1024", [&] { return within(c.k_split, 1, 1024); });
   rule("persistent blocks have a B that the copy engine brings, one group, and all of k",
        [&] { return !c.persistent || ((c.tensor_copies || c.prepare_dense) && c.k_groups == 1 && c.k_split == 1); });
+  rule("kept_blocks is 0 to 16, of persistent blocks, of pairs of one term that are unpacked in turn", [&] {
+    return within(c.kept_blocks, 0, 16) &&
+           (c.kept_blocks == 0 || (c.persistent && !c.overlap && terms(c) == 1 && c.grain == PackedGrain::pair));
+  });
   cluster_rule(rule, c);
   rule("the sums of k_groups, or of a cluster's slices, fit in the place of the stages",
        [&] { return tile_parts(c).bytes() <= ring_bytes(t, c); });

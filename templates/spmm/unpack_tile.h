@@ -12,18 +12,20 @@ struct UnpackTile {
   unsigned row_tile;
   unsigned column_tile;
 
-  /// Tiles lie on the grid's x: raster_rows row tiles, then the next column tile of the same. Slices of k, product
-  /// after product, lie on y, and on z past what y holds.
+  /// Tiles lie on the grid's x: raster_rows row tiles, then the next column tile of the same; where strips are kept,
+  /// row after row. Slices of k, product after product, lie on y, and on z past what y holds.
   template <class Args>
   static __device__ UnpackTile of_block(const Args& args) {
-    return of_number(args, blockIdx.x);
+    return of_number(args, first_number(args));
   }
   /// The tile of this number, of those on the grid's x.
   template <class Args>
   static __device__ UnpackTile of_number(const Args& args, unsigned number) {
     const unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
     constexpr unsigned slices = F::config.k_split;
-    const RasterPlace place = raster_place<F::config.raster_rows>(number, args.row_tiles, args.column_tiles);
+    RasterPlace place;
+    if constexpr (keeps_strips) place = {number / args.column_tiles, number % args.column_tiles};
+    else place = raster_place<F::config.raster_rows>(number, args.row_tiles, args.column_tiles);
     return {slow / slices, slow % slices, place.row_tile, place.column_tile};
   }
   /// visit(tile) for this tile, the block's first, and each further one of a persistent block, before which it enters
@@ -32,11 +34,11 @@ struct UnpackTile {
   __device__ void visit_all(const Args& args, Enter enter, Visit visit) const {
     UnpackTile tile = *this;
 #pragma unroll 1
-    for (unsigned number = blockIdx.x;;) {
+    for (unsigned number = first_number(args);;) {
       visit(tile);
       if constexpr (!F::config.persistent) return;
-      number += gridDim.x;
-      if (number >= args.row_tiles * args.column_tiles) return;
+      number += step();
+      if (number >= end_number(args)) return;
       tile = of_number(args, number);
       enter(tile);
     }
@@ -45,7 +47,7 @@ struct UnpackTile {
   template <class Args, class Visit>
   static __device__ void visit_others(const Args& args, Visit visit) {
 #pragma unroll 1
-    for (unsigned number = blockIdx.x + gridDim.x; number < args.row_tiles * args.column_tiles; number += gridDim.x)
+    for (unsigned number = first_number(args) + step(); number < end_number(args); number += step())
       visit(of_number(args, number));
   }
 
@@ -68,6 +70,31 @@ struct UnpackTile {
     if (first >= args.strips.k_blocks) return 0;
     const unsigned left = args.strips.k_blocks - first;
     return left < args.slice_blocks ? left : args.slice_blocks;
+  }
+
+ private:
+  static constexpr bool keeps_strips = [] {
+    if constexpr (requires { kept_blocks(F::config); }) return kept_blocks(F::config) > 0;
+    else return false;
+  }();
+
+  // Numbers of a block's tiles: neighbours where strips are kept, nearly all of one row; else every so many-th.
+  template <class Args>
+  static __device__ unsigned first_number(const Args& args) {
+    if constexpr (keeps_strips) return share_of_tiles(args, blockIdx.x);
+    else return blockIdx.x;
+  }
+  template <class Args>
+  static __device__ unsigned end_number(const Args& args) {
+    if constexpr (keeps_strips) return share_of_tiles(args, blockIdx.x + 1);
+    else return args.row_tiles * args.column_tiles;
+  }
+  static __device__ unsigned step() { return keeps_strips ? 1 : gridDim.x; }
+  /// The tiles of so many blocks.
+  template <class Args>
+  static __device__ unsigned share_of_tiles(const Args& args, unsigned blocks) {
+    const unsigned long long tiles = args.row_tiles * args.column_tiles;
+    return static_cast<unsigned>(tiles * blocks / gridDim.x);
   }
 };
 

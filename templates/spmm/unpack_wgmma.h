@@ -29,6 +29,7 @@ __device__ inline void consume_tile(const UnpackWgmmaArgs& args, const UnpackTil
   const long long first_row = static_cast<long long>(tile.first_strip() + warp.strip) * packed_strip_rows();
   if constexpr (launched_slices(F::config) == 1)
     expect_biases<F>(args, tile.first_strip() + warp.strip, 1, threadIdx.x % 32);
+  if constexpr (F::config.kept_blocks > 0) consumer.take_strips(args, tile, warp);
   SumsAside<F> aside;
   const PackedStrips strips = packed_set(args.strips, tile.product);
   WarpgroupSum<F> sum(strips.row_scales + first_row, aside);
@@ -74,6 +75,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     for (unsigned stage = 0; stage < config.stages; ++stage) {
       initialise_barrier(stages.full(stage), filling_arrivals(config));
       initialise_barrier(stages.empty(stage), 32 * group_warps(config));
+    }
+    if constexpr (config.kept_blocks > 0) {
+      initialise_barrier(stages.kept_full(), config.kept_blocks);
+      initialise_barrier(stages.kept_empty(), 32 * consumer_warps(config));
     }
     initialise_sums(stages, tile.slice);
     publish_barriers();

@@ -215,11 +215,48 @@ __device__ inline void copy_blocks(const UnpackWgmmaStages<F>& stages, RingPlace
   }
 }
 
+/// The k blocks of a block's tiles where strips are kept: those of a row tile come once. By one thread.
+template <class F, class Dense, class Args>
+__device__ inline void produce_beside_kept(const Args& args, const UnpackTile<F>& first,
+                                           const UnpackWgmmaStages<F>& stages) {
+  constexpr unsigned count = kept_blocks(F::config);
+  const auto copy_strips = [&](const UnpackTile<F>& tile) {
+    StripCopies<F> strips(packed_set(args.strips, tile.product), 0, tile.first_strip(), count);
+#pragma unroll 1
+    for (unsigned i = 0; i < count; ++i) strips.copy(stages.strips(i), stages.kept_full(), 0);
+  };
+  copy_strips(first);
+  wait_for_previous_launch();
+  RingPlace<F::config.stages> place{0, 0};
+  unsigned rows = first.row_tile;
+  unsigned parity = 0;
+  const auto ignore = [](const UnpackTile<F>&) {};
+  first.visit_all(args, ignore, [&](const UnpackTile<F>& tile) {
+    if (tile.row_tile != rows) {
+      rows = tile.row_tile;
+      wait_barrier(stages.kept_empty(), parity);
+      parity ^= 1;
+      copy_strips(tile);
+    }
+    const Dense dense(args, tile);
+#pragma unroll 1
+    for (unsigned i = 0; i < count; ++i, place.advance()) {
+      wait_empty(stages, place);
+      arrive_expecting(stages.full(place.stage), Dense::bytes);
+      dense.copy(stages, place.stage, i);
+    }
+  });
+}
+
 /// Copies of everything by the copy engine: of the first stages by a lane each, then by the first. `Dense`(args, tile)
 /// copies k blocks of B, which the launch before may make. By one warp.
 template <class F, class Dense, class Args>
 __device__ inline void produce_by_engine(const Args& args, const UnpackTile<F>& tile,
                                          const UnpackWgmmaStages<F>& stages, unsigned lane) {
+  if constexpr (kept_blocks(F::config) > 0) {
+    if (lane == 0) produce_beside_kept<F, Dense>(args, tile, stages);
+    return;
+  }
   constexpr unsigned stage_count = F::config.stages;
   const Dense dense(args, tile);
   const PackedStrips packed = packed_set(args.strips, tile.product);

@@ -16,7 +16,7 @@ struct UnpackWgmmaMemory {
 };
 
 /// Addresses of the parts of each stage: B, its scales, strips, and the barriers that say that a stage is full, or
-/// empty again.
+/// empty again. Strips that are kept have rooms of their own, by k block.
 template <class F>
 class UnpackWgmmaStages {
   static constexpr auto config = F::config;
@@ -25,10 +25,11 @@ class UnpackWgmmaStages {
   static constexpr unsigned strip_bytes = strip_stage_bytes(config);
   static constexpr unsigned scales_begin = config.stages * dense_bytes;
   static constexpr unsigned strips_begin = scales_begin + config.stages * scale_bytes;
-  static constexpr unsigned scratch_begin = strips_begin + config.stages * strip_bytes;
+  static constexpr unsigned scratch_begin = strips_begin + strip_rooms(config) * strip_bytes;
   static constexpr unsigned barriers_begin = scratch_begin + consumer_warps(config) * left_scratch_bytes(config);
   static_assert(dense_bytes % 1024 == 0, "swizzled lines repeat every 1024 bytes");
-  static_assert(barriers_begin + config.stages * 2 * barrier_bytes() + tile_parts(config).barrier_bytes() ==
+  static constexpr unsigned barriers = 2 * config.stages + kept_barriers(config);
+  static_assert(barriers_begin + barriers * barrier_bytes() + tile_parts(config).barrier_bytes() ==
                     shared_bytes(F::traits, config),
                 "shared_bytes differs from the layout");
 
@@ -42,6 +43,9 @@ class UnpackWgmmaStages {
   __device__ unsigned empty(unsigned stage) const { return full(stage) + barrier_bytes(); }
   /// A row of a warp that multiplies.
   __device__ unsigned scratch(unsigned warp) const { return base_ + scratch_begin + warp * left_scratch_bytes(config); }
+  /// Strips that are kept have come; have been unpacked, so that those of another row tile may come.
+  __device__ unsigned kept_full() const { return full(config.stages); }
+  __device__ unsigned kept_empty() const { return empty(config.stages); }
   /// What the other blocks of the cluster send has come.
   __device__ unsigned sent() const { return full(config.stages); }
 

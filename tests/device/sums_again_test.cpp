@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstdio>
-#include <limits>
 
 #include "device/packed_trials.hpp"
 #include "device/sparse_tensor_harness.hpp"
+#include "device/spoilt_dense.hpp"
 #include "device/unpack_harness.hpp"
 
 using namespace vostok;
@@ -16,36 +16,6 @@ using namespace vostok::test;
 namespace {
 
 constexpr std::uint64_t seed = 3411;
-
-sparse::Csr without_every_fourth_column(const sparse::Csr& csr) {
-  sparse::Csr kept{.rows = csr.rows, .cols = csr.cols};
-  for (std::size_t row = 0; std::cmp_less(row, csr.rows); ++row) {
-    for (std::int64_t i = csr.row_offsets[row]; i < csr.row_offsets[row + 1]; ++i)
-      if (csr.column_indices[static_cast<std::size_t>(i)] % 4 != 3)
-        kept.column_indices.push_back(csr.column_indices[static_cast<std::size_t>(i)]);
-    kept.row_offsets.push_back(kept.nonzeros());
-  }
-  return kept;
-}
-
-/// Writes NaN and infinities to rows of B that A does not name. Returns how many.
-int spoil_unnamed(tune::SpmmHost& host) {
-  std::vector<bool> named(static_cast<std::size_t>(host.walked.cols), false);
-  for (const std::int32_t column : host.walked.column_indices) named[static_cast<std::size_t>(column)] = true;
-  constexpr std::array spoilers = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
-                                   -std::numeric_limits<float>::infinity()};
-  const bool by_rows = host.problem.dense_layout == Layout::row_major;
-  int spoilt = 0;
-  for (std::int64_t product = 0; product < host.problem.batch; ++product)
-    for (std::int64_t k = 0; k < host.walked.cols; ++k) {
-      if (named[static_cast<std::size_t>(k)]) continue;
-      const std::int64_t column = k * 7 % host.problem.n;
-      const std::int64_t line = by_rows ? k : column, place = by_rows ? column : k;
-      const std::int64_t at = product * host.dense_shape.stride + line * host.dense_shape.leading + place;
-      host.dense[static_cast<std::size_t>(at)] = spoilers[static_cast<std::size_t>(spoilt++ % 3)];
-    }
-  return spoilt;
-}
 
 /// `check`(device, family, case, config), with the default and with a config of the space in turn.
 template <class Case, class Check>

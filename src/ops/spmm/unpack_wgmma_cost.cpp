@@ -89,8 +89,9 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double least_multiplication = 16;
   // A 2:4 sparse A has half as many registers to unpack, and as many multiplications.
   const double share = takes_fours(c) ? 0.5 : 1;
-  const double unpack_instructions = (terms(c) == 2 ? 170 : 83) * (takes_fours(c) ? 0.6 : 1);
-  const double unpack_latency = (takes_fours(c) ? 400 : 604) * (hides_unpacking(c) ? 0.5 : 1);
+  const bool keeps = c.kept_blocks > 0;
+  const double unpack_instructions = keeps ? 0 : (terms(c) == 2 ? 170 : 83) * (takes_fours(c) ? 0.6 : 1);
+  const double unpack_latency = keeps ? 0 : (takes_fours(c) ? 400 : 604) * (hides_unpacking(c) ? 0.5 : 1);
   constexpr double overflow_latency =
       523;  // of checking whether a strip fits its stage, to unpack it from there or from memory
   constexpr double barrier_latency = 158;
@@ -109,11 +110,11 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double copies =
       copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * split_unit_instructions / 4;
   const double unpacking =
-      unpack_latency + (c.strip_pairs < packed_most(c.grain) ? overflow_latency : 0) + unpack_instructions;
+      unpack_latency + (c.strip_pairs < packed_most(c.grain) && !keeps ? overflow_latency : 0) + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
   const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c)
                                              : packed_strip_columns() * c.tile_columns * (splits_dense(c) ? 4 : 2);
-  const double memory = (dense_bytes + strip_bytes(query, c)) / l2_bytes_per_cycle;
+  const double memory = (dense_bytes + (keeps ? 0 : strip_bytes(query, c))) / l2_bytes_per_cycle;
   // With several groups, each has the time of that many k blocks for its chain.
   const double chain =
       barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);

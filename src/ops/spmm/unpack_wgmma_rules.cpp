@@ -28,14 +28,13 @@ Case case_of(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 
 /// Of a multiplying thread, for sums, fragments and addresses.
 int registers_needed(const UnpackWgmmaConfig& config) {
-  const int sums = config.tile_columns / 2 * (config.promotion_blocks > 0 ? 2 : 1);
-  const int fragments = fragment_registers(config) * (config.overlap ? 2 : 1);
+  const int fragments = fragment_registers(config) * strips_at_once(config);
   // The fewer there are, the more are spent on what the compiler could not place otherwise.
   const int tight = of_warpgroups::register_limit(config) <= 64 ? 14 : 0;
   const int addresses = (config.overlap ? 24 : 15) + tight;
-  // What a persistent block keeps from tile to tile.
-  const int kept = config.persistent ? 16 : 0;
-  return sums + fragments + addresses + kept;
+  // What a persistent block keeps from tile to tile; sums that are scaled where they are have their scales beside them.
+  const int kept = (config.persistent ? 16 : 0) + (promotes_once(config) ? config.tile_columns / 16 : 0);
+  return sum_registers(config) + fragments + addresses + kept;
 }
 
 /// The rules independent of the k split. Ordered so that each may rely on those before it, and all on the kernel's.
@@ -55,6 +54,10 @@ constexpr std::array rules_of_tile = {
     of_warpgroups::threads_fit<Case>,
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
          [](const Case& c) { return registers_needed(c.config) > of_warpgroups::register_limit(c.config); }},
+    Rule{"kept_blocks are not all k blocks of A",
+         [](const Case& c) {
+           return c.config.kept_blocks > 0 && c.config.kept_blocks != packed_k_blocks(c.query.statistics.cols);
+         }},
     of_warpgroups::operands_fit<Case>,
     of_tiles::grid_holds_tiles<Case>,
     Rule{"B has more tiles than their kernel's grid holds",

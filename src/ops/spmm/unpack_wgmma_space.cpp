@@ -101,8 +101,9 @@ int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const std::int64_t stage = stage_bytes(stage_traits(query, config), config) + 16;
   const int step = std::max(config.k_groups, splits_dense(config) ? split_block_step(config) : 1);
   const int least = std::max({2, config.k_groups * (config.overlap ? 2 : 1), step});
+  const int kept = config.kept_blocks * strip_stage_bytes(config);
   const auto fitting = static_cast<int>(std::min<std::int64_t>(
-      std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) / stage, most_stages));
+      (std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) - kept) / stage, most_stages));
   return std::max(least, fitting / step * step);
 }
 
@@ -121,6 +122,16 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
 bool may_persist(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   return !takes_fours(config) && (config.tensor_copies || config.prepare_dense) && config.k_groups == 1 &&
          shares_tiles(query, tile_rows(config), config.tile_columns, config.min_blocks);
+}
+
+/// The same whose A stays in registers from tile to tile, if all of it fits them.
+std::optional<UnpackWgmmaConfig> with_kept_strips(const SpmmQuery& query, UnpackWgmmaConfig config) {
+  constexpr std::int64_t most_kept = 8;
+  const std::int64_t k_blocks = packed_k_blocks(query.statistics.cols);
+  if (config.overlap || terms(config) > 1 || k_blocks > most_kept) return std::nullopt;
+  config.kept_blocks = static_cast<int>(k_blocks);
+  config.stages = stages_that_fit(query, config);
+  return config;
 }
 
 /// visit(config) for every tile, preparation and number of resident blocks, with and without overlap.
@@ -145,7 +156,9 @@ void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, 
                                                           .tensor_copies = tensor_copies});
               visit(config);
               config.persistent = may_persist(query, config);
-              if (config.persistent) visit(config);
+              if (!config.persistent) continue;
+              visit(config);
+              if (const auto keeping = with_kept_strips(query, config)) visit(*keeping);
             }
 }
 
@@ -228,14 +241,18 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
   std::vector<UnpackWgmmaConfig> list = {default_config(query)};
   UnpackWgmmaConfig twin = list.front();
   twin.persistent = !twin.persistent && may_persist(query, twin);
+  twin.kept_blocks = 0;
+  twin.stages = stages_that_fit(query, twin);
   if (!forbidden(query, twin)) add_new(list, twin);
   const std::vector<Ranked> shapes = ranked_shapes(query);
-  // The best config of each grain is measured whatever the model predicts: grains differ by a third, either way.
-  for (const PackedGrain grain : grains(query)) {
-    const auto best =
-        std::find_if(shapes.begin(), shapes.end(), [&](const Ranked& shape) { return shape.config.grain == grain; });
+  const auto add_best = [&](auto is_one) {
+    const auto best = std::find_if(shapes.begin(), shapes.end(), [&](const Ranked& s) { return is_one(s.config); });
     if (best != shapes.end()) add_new(list, best->config);
-  }
+  };
+  // The best config of each grain, and of those that keep A, is measured whatever the model predicts: grains differ by
+  // a third, either way.
+  for (const PackedGrain grain : grains(query)) add_best([&](const UnpackWgmmaConfig& c) { return c.grain == grain; });
+  add_best([](const UnpackWgmmaConfig& c) { return c.kept_blocks > 0; });
   for (const Ranked& shape : shapes) {
     if (list.size() == most) break;
     // The best shape is listed with every way of B, other shapes only with the likely best: otherwise ways would crowd
