@@ -52,17 +52,17 @@ struct SparseAttention {
   bool deterministic = true;
   NonFinite nonfinite = NonFinite::sparse;
   Saved saved = Saved::none;  ///< what the forward pass leaves for the backward pass
-  /// Whether scaled scores s become softcap * tanh(s / softcap) before the softmax. In 16 bits, by one kernel.
+  /// Whether scaled scores s become softcap * tanh(s / softcap). By one kernel; gradients in 16 bits.
   bool capped = false;
   /// Whether query i of m attends to key j of k, where the mask has it, only if j <= i + k - m: the last query to all.
-  /// In 16 bits, by one kernel.
+  /// By one kernel; gradients in 16 bits.
   bool causal = false;
   /// Whether each element of the mask has a bias of the type `element`, added to its scaled and perhaps capped score:
-  /// by -infinity it is left out, whatever its key and value hold. In 16 bits, by one kernel.
+  /// by -infinity it is left out, whatever its key and value hold. By one kernel; gradients in 16 bits.
   bool biased = false;
   std::int64_t bias_stride = 0;  ///< elements between two heads' biases; 0: all heads share one list
   /// Whether probabilities are dropped at random behind the softmax, and the others divided by 1 - dropout. Which are
-  /// is a function of seed, offset, head, row and column alone. In 16 bits, by one kernel.
+  /// is a function of seed, offset, head, row and column alone. By one kernel; gradients in 16 bits.
   bool dropped = false;
   /// Heads that a composition computes at a time, a divisor of batch; the workspace holds their scores and
   /// probabilities. 0: as many heads as have at most 128 MiB of probabilities, at least one.

@@ -111,7 +111,13 @@ const char* beyond_composition(const SparseAttention& problem) {
 
 void require_composable(const char* object, const SparseAttention& problem) {
   if (const char* field = beyond_composition(problem))
-    ops::refuse(object, field, "true", "one kernel for elements of 16 bits, and no composition");
+    ops::refuse(object, field, "true", "one kernel, and no composition");
+}
+
+void require_gradients(const char* object, const SparseAttention& forward) {
+  const char* field = beyond_composition(forward);
+  if (field != nullptr && forward.element == Dtype::f32)
+    ops::refuse(object, field, "true", "f16 and bf16, or in f32 the forward pass alone");
 }
 
 std::int64_t heads_at_once(const SparseAttention& problem, const TopologyStatistics& mask) {
@@ -138,7 +144,6 @@ void validate_attention(const char* object, const SparseAttention& problem, cons
   ops::require_at_least(object, "value_size", problem.value_size, 0);
   ops::require_at_least(object, "batch", problem.batch, 0);
   require_key_heads(object, problem);
-  if (problem.element == Dtype::f32) require_composable(object, problem);
   ops::require_alignment(object, problem.alignment_bytes, problem.element);
   const std::int64_t value_size = ops::value_size_of(problem), key_heads = ops::key_heads_of(problem);
   require_layout(object, "query_leading", problem.query_leading, "query_stride", problem.query_stride, mask.rows,

@@ -96,7 +96,7 @@ constexpr void fields(S& traits, Visit&& visit) {
 /// Registers of a lane for biases of a strip with so many keys, and where they are.
 template <class Traits>
 constexpr int bias_registers(const Traits& traits, int keys) {
-  return traits.biased ? keys / 2 + 8 : 0;
+  return traits.biased ? keys / 8 * (size_of(traits.element) + 2) + 8 : 0;
 }
 
 /// Registers of a lane for dropped probabilities, of kernels whose others are counted closely.

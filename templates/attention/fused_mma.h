@@ -103,7 +103,7 @@ class FusedMmaWarp {
   /// Of the keys from `first_key` on; `kept` is of the whole tile.
   __device__ void add_part(SharedAddress stage, int first_key, const unsigned (&bits)[strips],
                            const TilePlaces<F> (&places)[strips], const unsigned (&kept)[strips]) {
-    [[maybe_unused]] unsigned biases[strips][octets][2];
+    [[maybe_unused]] unsigned biases[strips][octets][bias_words<F>()];
     if constexpr (traits.biased)  // so that they come while scores are multiplied
 #pragma unroll
       for (int q = 0; q < strips; ++q) bias_.load(biases[q], places[q], first_key / 8, bits[q]);

@@ -205,7 +205,7 @@ class AttentionGroup {
   unsigned kept_[keeps ? key_steps : 1][4];
   float scores_[octets][4];
   float factors_[2];
-  unsigned biases_[traits.biased ? F::config.step_tiles : 1][8][2];
+  unsigned biases_[traits.biased ? F::config.step_tiles : 1][8][bias_words<F>()];
   unsigned probabilities_[parts][octets / 2][4];
   float sums_[width / 8][4] = {};
   float step_sums_[promotes(traits) ? width / 8 : 1][4] = {};

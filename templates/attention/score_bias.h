@@ -109,6 +109,12 @@ __device__ inline void load_tile_places(TilePlaces<F> (&places)[tiles], const Fu
     if (tile + t < end_tile) places[t].load(args, tile + t, strip);
 }
 
+/// Words of a lane's biases of an octet of keys: two of 16 bits share one.
+template <class F>
+consteval int bias_words() {
+  return size_of(F::traits.element);
+}
+
 /// The biases of a head of queries; nothing without biases.
 template <class F, bool biased = F::traits.biased>
 class HeadBias {
@@ -120,6 +126,7 @@ template <class F>
 class HeadBias<F, true> {
   using Type = Element<F::traits.element>;
   using Stored = typename Type::Storage;
+  static constexpr int own_words = bias_words<F>();
 
  public:
   __device__ HeadBias(const FusedAttentionArgs& args, long long query_head)
@@ -130,18 +137,21 @@ class HeadBias<F, true> {
 
   __device__ float at(int place) const { return Type::to_float(stored(place)); }
 
-  /// Two of a lane's elements a word; 0 where `bits` has none.
+  /// 0 where `bits` has none.
   template <int octets>
-  __device__ void load(unsigned (&pairs)[octets][2], const TilePlaces<F>& places, int first, unsigned bits) const {
+  __device__ void load(unsigned (&words)[octets][own_words], const TilePlaces<F>& places, int first,
+                       unsigned bits) const {
 #pragma unroll
-    for (int i = 0; i < 2 * octets; ++i) pairs[i / 2][i % 2] = 0;
+    for (int i = 0; i < own_words * octets; ++i) words[i / own_words][i % own_words] = 0;
     places.template visit<octets>(first, bits, [&](int o, int i, int place) {
-      pairs[o][i / 2] |= static_cast<unsigned>(stored(place)) << 16 * (i % 2);
+      if constexpr (own_words == 4) words[o][i] = __builtin_bit_cast(unsigned, stored(place));
+      else words[o][i / 2] |= static_cast<unsigned>(stored(place)) << 16 * (i % 2);
     });
   }
 
-  static __device__ float of(const unsigned (&pairs)[2], int i) {
-    return Type::to_float(static_cast<Stored>(pairs[i / 2] >> 16 * (i % 2)));
+  static __device__ float of(const unsigned (&words)[own_words], int i) {
+    if constexpr (own_words == 4) return __builtin_bit_cast(float, words[i]);
+    else return Type::to_float(static_cast<Stored>(words[i / 2] >> 16 * (i % 2)));
   }
 
  private:
@@ -158,11 +168,11 @@ class HeadBias<F, true> {
 /// Adds biases to the scores of `octets` octets of keys from `first` on.
 template <class F, int octets, int count>
 __device__ inline void add_bias(float (&scores)[count][4], const ScoreRates<F>& rates,
-                                const unsigned (&pairs)[octets][2], int first = 0) {
+                                const unsigned (&words)[octets][bias_words<F>()], int first = 0) {
 #pragma unroll
   for (int o = 0; o < octets; ++o)
 #pragma unroll
-    for (int i = 0; i < 4; ++i) scores[first + o][i] = rates.biased(scores[first + o][i], HeadBias<F>::of(pairs[o], i));
+    for (int i = 0; i < 4; ++i) scores[first + o][i] = rates.biased(scores[first + o][i], HeadBias<F>::of(words[o], i));
 }
 
 }  // namespace vostok

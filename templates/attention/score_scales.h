@@ -3,6 +3,9 @@
 //
 // A score is its sum times powers of two of its query and its key. A weight is its probability times a power of two of
 // its value, relative to that of the largest value so far, so that it has as many bits as f16 terms hold.
+//
+// A row is vouched for by the most that its scores may lack before caps and biases: a cap's slope is 1 at most, and a
+// bias adds what f32 would add. Its largest exponent is that of what is then exponentiated.
 #pragma once
 
 #include "abi/fused_attention.h"
@@ -40,22 +43,34 @@ class ScoreScales {
   ScoreRates<F> rates_;
 };
 
+/// What scores of terms go through where caps or biases want them as large as they are; else nothing.
+template <class F, bool sized = F::traits.capped || F::traits.biased>
+struct SizedScores {};
+
+template <class F>
+struct SizedScores<F, true> {
+  ScoreRates<F> rates;
+};
+
 /// Of terms.
 template <class F>
 class ScoreScales<F, true> {
   static constexpr auto traits = F::traits;
-  static_assert(!traits.capped && !traits.biased, "scores of terms are neither capped nor biased");
   static constexpr int weight_exponent = 15;  // f16 ends at 2^16
+  /// Whether scores have the scale and their own size before caps and biases.
+  static constexpr bool sized = traits.capped || traits.biased;
 
  public:
   /// Of the queries from `first_row` on.
   __device__ void begin(const FusedAttentionArgs& args, long long head, long long first_row) {
     sign_ = args.scale < 0.0F ? 0x80000000U : 0;
+    if constexpr (sized) sized_.rates = ScoreRates<F>::of_scaled(args);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const long long row = first_row + threadIdx.x % 32 / 4 + 8 * half;
       const int exponent = row < args.rows ? load_global(args.terms.query.exponents + head * args.rows + row) : 0;
-      rates_[half] = exponent_rate(args.scale) * power(exponent - term_exponent_bias());
+      if constexpr (sized) rates_[half] = finite_rate(args.scale) * power(exponent - term_exponent_bias());
+      else rates_[half] = exponent_rate(args.scale) * power(exponent - term_exponent_bias());
     }
   }
 
@@ -68,12 +83,22 @@ class ScoreScales<F, true> {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         const float factor = power(exponent_at(exponents, column(o, i)) - term_exponent_bias());
-        const float signed_factor = __builtin_bit_cast(float, __builtin_bit_cast(unsigned, factor) ^ sign_);
-        scores[o][i] *= signed_factor;
-        scores[o][i + 2] *= signed_factor;
+        if constexpr (sized) {  // by one number, as a score that overflows on its way would be capped, and not be seen
+          scores[o][i] *= factor * rates_[0];
+          scores[o][i + 2] *= factor * rates_[1];
+        } else {
+          const float signed_factor = __builtin_bit_cast(float, __builtin_bit_cast(unsigned, factor) ^ sign_);
+          scores[o][i] *= signed_factor;
+          scores[o][i + 2] *= signed_factor;
+        }
       }
+    if constexpr (sized) sized_.rates.cap(scores);
   }
-  __device__ float rate(int half) const { return rates_[half]; }
+  __device__ float rate(int half) const {
+    if constexpr (sized) return sized_.rates.exponent;
+    else return rates_[half];
+  }
+  __device__ const ScoreRates<F>& rates() const { return sized_.rates; }
 
   /// Makes weights of a step's exponentials. `factors`: of the sums so far.
   template <int keys, int octets>
@@ -136,7 +161,8 @@ class ScoreScales<F, true> {
   __device__ bool vouches_for_scores(const OnlineSoftmax& softmax, int half) const {
     constexpr float lost = 2.0F * traits.key_size;
     constexpr int exponent = term_lost_exponent() + term_largest_exponent();
-    const float most = lost * rates_[half] * power(key_largest_ - term_exponent_bias() + exponent);
+    const float rate = sized ? fabsf(rates_[half]) * ScoreRates<F>::log2_e : rates_[half];
+    const float most = lost * rate * power(key_largest_ - term_exponent_bias() + exponent);
     return most <= 0x1p-17F + 0x1p-22F * fabsf(softmax.origin(half));
   }
 
@@ -161,6 +187,7 @@ class ScoreScales<F, true> {
 
   unsigned sign_;  ///< of the scale
   float rates_[2];
+  [[no_unique_address]] SizedScores<F> sized_;  // else kernels without would have other instructions
   int key_largest_ = 0;
   int value_largest_ = 0;  ///< exponents of the scales so far
 };

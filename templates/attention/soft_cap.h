@@ -43,6 +43,14 @@ struct ScoreRates {
     if constexpr (!F::traits.biased) exponent = capped ? args.cap_exponent : exponent_rate(args.scale);
   }
 
+  /// Of scores that have their scale already.
+  static __device__ ScoreRates of_scaled(const FusedAttentionArgs& args) {
+    ScoreRates rates(args);
+    if constexpr (capped) rates.inner = 1.0F / args.softcap;
+    else rates.outer = 1.0F;
+    return rates;
+  }
+
   static __device__ bool flips_scores(const FusedAttentionArgs& args) {
     return !capped && !F::traits.biased && args.scale < 0.0F;
   }

@@ -35,6 +35,7 @@ SweepQueries attention_queries() {
   one.nonzeros = one.longest_row = 900;
   one.mean_row = 900;
   add({.n = 128, .batch = 32, .element = Dtype::bf16}, one);
+  add({.n = 64, .batch = 8, .math = Math::tf32, .capped = true, .causal = true, .biased = true, .dropped = true}, mask);
   return list;
 }
 

@@ -37,26 +37,28 @@ std::vector<Families> families_of(const Context& context) {
   return list;
 }
 
-std::vector<float> drawn(std::int64_t count, std::uint64_t seed) {
-  return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), count, seed));
+std::vector<float> drawn(Dtype element, std::int64_t count, std::uint64_t seed) {
+  return test::held(element, test::drawn(test::ordinary_distributions().front(), count, seed));
 }
 
 struct Inputs {
   SparseAttention problem;
   sparse::Csr mask = sparse::uniform(queries, keys, 0.8, 21);
-  std::vector<float> query = drawn(heads * queries * size, 1), key, value, gradient = drawn(heads * queries * size, 4),
-                     bias;
+  std::vector<float> query, key, value, gradient, bias;
 
   explicit Inputs(const SparseAttention& of) : problem(of) {
     problem.n = size;
     problem.batch = heads;
-    problem.element = Dtype::f16;
     problem.biased = true;
     problem.bias_stride = mask.nonzeros();
-    key = drawn(ops::key_heads_of(problem) * keys * size, 2);
-    value = drawn(ops::key_heads_of(problem) * keys * size, 3);
-    bias = drawn(heads * mask.nonzeros(), 5);
+    query = drawn(problem.element, heads * queries * size, 1);
+    key = drawn(problem.element, ops::key_heads_of(problem) * keys * size, 2);
+    value = drawn(problem.element, ops::key_heads_of(problem) * keys * size, 3);
+    gradient = drawn(problem.element, heads * queries * size, 4);
+    bias = drawn(problem.element, heads * mask.nonzeros(), 5);
   }
+  /// Of 16 bits.
+  bool has_gradients() const { return size_of(problem.element) == 2; }
   /// The elements of the mask that a query sees.
   bool sees(std::int64_t row, std::int64_t entry) const {
     return !problem.causal || mask.column_indices[entry] <= row + keys - queries;
@@ -67,23 +69,25 @@ struct Results {
   std::vector<float> output, by_query, by_key, by_value, by_bias;
 };
 
-/// Both passes; `wants`: the gradient by biases.
+/// Both passes, or the first where there are no gradients, which are empty then; `wants`: the gradient by biases.
 Results run(const Context& context, const Inputs& in, const Families& families, bool wants = true) {
   device::Device& device = test::device_of(context);
   const Topology topology = context.topology(in.mask.view());
+  const Dtype element = in.problem.element;
   const AttentionPlan forward = context.plan(in.problem, topology, PlanOptions{.family = families.forward});
-  const AttentionBackwardPlan backward =
-      context.plan(SparseAttentionBackward{in.problem}, topology, PlanOptions{.family = families.backward});
   CHECK(forward.family() == families.forward);
-  CHECK(backward.family() == families.backward);
-  const auto stored = [&](const std::vector<float>& values) { return test::stored(device, Dtype::f16, values); };
+  const auto stored = [&](const std::vector<float>& values) { return test::stored(device, element, values); };
   const auto poisoned = [&](std::size_t count) { return stored(std::vector<float>(count, -7)); };
+  const auto read = [&](const device::Buffer& buffer) {
+    device.synchronize(device.own_stream());
+    std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.bytes()));
+    device.copy_to_host(bytes.data(), buffer.data(), buffer.bytes());
+    return sparse::from_storage(element, bytes);
+  };
   const device::Buffer query = stored(in.query), key = stored(in.key), value = stored(in.value), bias = stored(in.bias),
-                       gradient = stored(in.gradient), output = poisoned(in.query.size()),
-                       by_query = poisoned(in.query.size()), by_key = poisoned(in.key.size()),
-                       by_value = poisoned(in.value.size()), by_bias = poisoned(in.bias.size());
+                       output = poisoned(in.query.size());
   const float softcap = in.problem.capped ? 1.5F : 0.0F;
-  const Workspace workspace = forward.make_workspace(), own = backward.make_workspace();
+  const Workspace workspace = forward.make_workspace();
   forward.execute(device.own_stream(), {.query = query.data(),
                                         .key = key.data(),
                                         .value = value.data(),
@@ -92,6 +96,14 @@ Results run(const Context& context, const Inputs& in, const Families& families, 
                                         .scale = -0.25F,
                                         .softcap = softcap,
                                         .workspace = workspace});
+  if (!in.has_gradients()) return {.output = read(output), .by_query = {}, .by_key = {}, .by_value = {}, .by_bias = {}};
+  const AttentionBackwardPlan backward =
+      context.plan(SparseAttentionBackward{in.problem}, topology, PlanOptions{.family = families.backward});
+  CHECK(backward.family() == families.backward);
+  const device::Buffer gradient = stored(in.gradient), by_query = poisoned(in.query.size()),
+                       by_key = poisoned(in.key.size()), by_value = poisoned(in.value.size()),
+                       by_bias = poisoned(in.bias.size());
+  const Workspace own = backward.make_workspace();
   backward.execute(device.own_stream(), {.query = query.data(),
                                          .key = key.data(),
                                          .value = value.data(),
@@ -104,12 +116,6 @@ Results run(const Context& context, const Inputs& in, const Families& families, 
                                          .scale = -0.25F,
                                          .softcap = softcap,
                                          .workspace = own});
-  device.synchronize(device.own_stream());
-  const auto read = [&](const device::Buffer& buffer) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.bytes()));
-    device.copy_to_host(bytes.data(), buffer.data(), buffer.bytes());
-    return sparse::from_storage(Dtype::f16, bytes);
-  };
   return {read(output), read(by_query), read(by_key), read(by_value), read(by_bias)};
 }
 
@@ -127,18 +133,26 @@ void check_lines(const std::vector<float>& usual, const std::vector<float>& foun
     whole += usual[i] * usual[i];
   }
   CHECK(numbers_where_touched == 0);
-  CHECK(std::sqrt(error / whole) <= 2e-3);  // NaN, where one should not be, is not below
+  CHECK(std::sqrt(error) <= 2e-3 * std::sqrt(whole));  // NaN, where one should not be, is not below
 }
 
 /// check(context, problem, families) for plain attention and all that it may have beside biases.
 template <class Check>
 void on_every_way(Check check) {
-  const SparseAttention problems[] = {
-      {}, {.batch = heads, .key_heads = 1}, {.capped = true}, {.causal = true}, {.capped = true, .causal = true}};
+  constexpr Dtype f16 = Dtype::f16, f32 = Dtype::f32;
+  const SparseAttention problems[] = {{.element = f16},
+                                      {.batch = heads, .key_heads = 1, .element = f16},
+                                      {.element = f16, .capped = true},
+                                      {.element = f16, .causal = true},
+                                      {.element = f16, .capped = true, .causal = true},
+                                      {.element = f32},
+                                      {.element = f32, .math = Math::tf32},
+                                      {.batch = heads, .key_heads = 1, .element = f32, .capped = true, .causal = true}};
   test::on_every_device([&](const Context& context) {
     for (const Families& families : families_of(context))
       for (const SparseAttention& problem : problems) {
         CAPTURE(families.forward);
+        INFO("of " << std::string(name(problem.element)));
         CAPTURE(problem.key_heads);
         CAPTURE(problem.capped);
         CAPTURE(problem.causal);
@@ -147,8 +161,8 @@ void on_every_way(Check check) {
   });
 }
 
-std::string refusal(const Context& context, const SparseAttention& problem, ErrorCode code,
-                    const PlanOptions& options = {}) {
+template <class Problem>
+std::string refusal(const Context& context, const Problem& problem, ErrorCode code, const PlanOptions& options = {}) {
   std::string message;
   const Topology topology = context.topology(sparse::uniform(20, 20, 0.5, 1).view());
   CHECK(test::code_of([&] { context.plan(problem, topology, options); }, &message) == code);
@@ -173,6 +187,9 @@ TEST_CASE("plans of biased attention agree with float64, and so do those for ano
         const AttentionPlan plan = context.plan(problem, context.topology(mask.view()));
         const tune::Check check = test::verify(context, plan.rebind(context.topology(other.view())), other);
         CHECK_MESSAGE(check.wrong.empty(), check.wrong);
+        problem.element = Dtype::f32;
+        const tune::Check in_f32 = test::verify(context, context.plan(problem, context.topology(mask.view())), mask);
+        CHECK_MESSAGE(in_f32.wrong.empty(), in_f32.wrong);
       }
   });
 }
@@ -198,6 +215,7 @@ TEST_CASE("elements whose bias is -infinity are left out, whatever their key and
     check_lines(usual.by_key, found.by_key, size, {});
     check_lines(usual.by_value, found.by_value, size, {});
     check_lines(usual.by_bias, found.by_bias, 1, {});
+    if (!in.has_gradients()) return;
     for (std::int64_t d = 0; d < size; ++d) CHECK(found.by_key[removed * size + d] == 0);
     for (const std::int64_t place : places) CHECK(found.by_bias[place] == 0);
   });
@@ -235,6 +253,7 @@ TEST_CASE("gradients are the same bits where that by biases is not wanted, and t
   if (test::left_to_other_builds()) return;
   on_every_way([](const Context& context, const SparseAttention& problem, const Families& families) {
     const Inputs in(problem);
+    if (!in.has_gradients()) return;
     const Results all = run(context, in, families), some = run(context, in, families, false);
     CHECK(all.by_query == some.by_query);
     CHECK(all.by_key == some.by_key);
@@ -246,7 +265,9 @@ TEST_CASE("gradients are the same bits where that by biases is not wanted, and t
 
 TEST_CASE("biased attention is refused by name where no kernel has biases, and strides that do not fit") {
   const Context context = test::memory_context("emulator");
-  CHECK(contains(refusal(context, {.n = 8, .biased = true}, ErrorCode::unsupported), "biased = true"));
+  const SparseAttention in_f32{.n = 8, .biased = true};
+  CHECK(contains(refusal(context, SparseAttentionBackward{in_f32}, ErrorCode::unsupported), "biased = true"));
+  CHECK(contains(refusal(context, in_f32, ErrorCode::unsupported, test::step_by_step), "biased = true"));
   const SparseAttention in_f16{.n = 8, .batch = 2, .element = Dtype::f16, .biased = true};
   CHECK(contains(refusal(context, in_f16, ErrorCode::unsupported, test::step_by_step), "biased = true"));
   for (const std::int64_t stride : {-1, 199}) {

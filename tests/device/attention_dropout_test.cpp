@@ -26,21 +26,22 @@ using State = std::array<std::uint64_t, 2>;
 /// else zero, so that an output has a probability in each of its own.
 struct Attending {
   device::Device& device;
+  Dtype element = Dtype::f16;
   SparseAttention problem = {
-      .n = 16, .value_size = lines, .batch = heads, .key_heads = key_heads, .element = Dtype::f16, .dropped = true};
+      .n = 16, .value_size = lines, .batch = heads, .key_heads = key_heads, .element = element, .dropped = true};
   sparse::Csr mask = sparse::uniform(lines, lines, 0.3, 21);
   std::vector<float> queries = drawn(heads, 1), keys = drawn(key_heads, 2);
-  device::Buffer query = test::stored(device, Dtype::f16, queries), key = test::stored(device, Dtype::f16, keys),
-                 value = test::stored(device, Dtype::f16, ones(key_heads)),
-                 gradient = test::stored(device, Dtype::f16, ones(heads)),
-                 output = test::stored(device, Dtype::f16, std::vector<float>(heads* lines* lines, -7)),
-                 by_query = test::stored(device, Dtype::f16, std::vector<float>(queries.size(), -7)),
-                 by_key = test::stored(device, Dtype::f16, std::vector<float>(keys.size(), -7)),
-                 by_value = test::stored(device, Dtype::f16, std::vector<float>(key_heads* lines* lines, -7));
+  device::Buffer query = test::stored(device, element, queries), key = test::stored(device, element, keys),
+                 value = test::stored(device, element, ones(key_heads)),
+                 gradient = test::stored(device, element, ones(heads)),
+                 output = test::stored(device, element, std::vector<float>(heads* lines* lines, -7)),
+                 by_query = test::stored(device, element, std::vector<float>(queries.size(), -7)),
+                 by_key = test::stored(device, element, std::vector<float>(keys.size(), -7)),
+                 by_value = test::stored(device, element, std::vector<float>(key_heads* lines* lines, -7));
   device::Buffer state = {device, sizeof(State)};
 
-  static std::vector<float> drawn(std::int64_t of_heads, std::uint64_t seed) {
-    return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), of_heads * lines * 16, seed));
+  std::vector<float> drawn(std::int64_t of_heads, std::uint64_t seed) const {
+    return test::held(element, test::drawn(test::ordinary_distributions().front(), of_heads * lines * 16, seed));
   }
   static std::vector<float> ones(std::int64_t of_heads) {
     std::vector<float> values(static_cast<std::size_t>(of_heads * lines * lines));
@@ -72,7 +73,7 @@ struct Attending {
     device.synchronize(device.own_stream());
     std::vector<std::byte> bytes(static_cast<std::size_t>(buffer.bytes()));
     device.copy_to_host(bytes.data(), buffer.data(), buffer.bytes());
-    return sparse::from_storage(Dtype::f16, bytes);
+    return sparse::from_storage(element, bytes);
   }
 };
 
@@ -104,6 +105,17 @@ void on_families(const char* operation, Visit visit) {
   });
 }
 
+/// visit(operands of a type, context, family's name) of the forward pass.
+template <class Visit>
+void on_forward_families(Visit visit) {
+  for (const Dtype element : {Dtype::f16, Dtype::f32}) {
+    INFO("of " << std::string(name(element)));
+    on_families("attention", [&](const Context& context, const std::string& family) {
+      visit(Attending{test::device_of(context), element}, context, family);
+    });
+  }
+}
+
 /// How many elements of so many heads are zero where one should not be, or the other way round. found(head, row,
 /// column).
 template <class Found>
@@ -125,8 +137,7 @@ int count_wrong(const Attending& of, std::int64_t of_heads, float rate, const St
 }  // namespace
 
 TEST_CASE("dropout keeps the elements that hosts say, forward") {
-  on_families("attention", [](const Context& context, const std::string& family) {
-    const Attending of{test::device_of(context)};
+  on_forward_families([](const Attending& of, const Context& context, const std::string& family) {
     const AttentionPlan plan = planned(context, of, of.problem, family);
     for (const State& state : {State{1, 0}, State{1, 1}, State{0xfedcba9876543210U, 0xffffffffffffffffU}})
       for (const float rate : {0.1F, 0.5F, 0.9F}) {
@@ -173,8 +184,7 @@ TEST_CASE("dropout keeps the same elements in the gradients by values, of one he
 }
 
 TEST_CASE("the same seed and offset give the same bits, and others in the same memory give others") {
-  on_families("attention", [](const Context& context, const std::string& family) {
-    const Attending of{test::device_of(context)};
+  on_forward_families([](const Attending& of, const Context& context, const std::string& family) {
     const AttentionPlan plan = planned(context, of, of.problem, family);
     const Workspace workspace = plan.make_workspace();
     AttentionArguments call = of.call(0.2F);
@@ -196,8 +206,7 @@ TEST_CASE("the same seed and offset give the same bits, and others in the same m
 TEST_CASE("the mean of outputs with dropout is the output without") {
   constexpr int draws = 48;
   constexpr float rate = 0.25F;
-  on_families("attention", [](const Context& context, const std::string& family) {
-    const Attending of{test::device_of(context)};
+  on_forward_families([](const Attending& of, const Context& context, const std::string& family) {
     SparseAttention whole = of.problem;
     whole.dropped = false;
     AttentionArguments plain = of.call(0);
@@ -223,8 +232,7 @@ TEST_CASE("the mean of outputs with dropout is the output without") {
 }
 
 TEST_CASE("what dropout drops touches no output, whatever it holds") {
-  on_families("attention", [](const Context& context, const std::string& family) {
-    Attending of{test::device_of(context)};
+  on_forward_families([](Attending of, const Context& context, const std::string& family) {
     of.put({8, 9});
     const AttentionPlan plan = planned(context, of, of.problem, family);
     execute(of, plan, of.call(0.5F));
@@ -232,7 +240,7 @@ TEST_CASE("what dropout drops touches no output, whatever it holds") {
     std::vector<float> values = Attending::ones(key_heads);
     constexpr std::int64_t spoilt = 12;
     for (std::int64_t i = 0; i < lines; ++i) values[spoilt * lines + i] = std::numeric_limits<float>::quiet_NaN();
-    of.value = test::stored(of.device, Dtype::f16, values);
+    of.value = test::stored(of.device, of.element, values);
     execute(of, plan, of.call(0.5F));
     const std::vector<float> found = of.read(of.output);
     int wrong = 0, touched = 0;
@@ -262,12 +270,12 @@ TEST_CASE("dropout is refused by name where the problem, the rate or the numbers
   };
   SparseAttention in_f32 = of.problem;
   in_f32.element = Dtype::f32;
-  CHECK(contains(said([&] { context.plan(in_f32, topology); }, ErrorCode::unsupported), "dropped = true"));
   CHECK(contains(said([&] { context.plan(SparseAttentionBackward{in_f32}, topology); }, ErrorCode::unsupported),
                  "dropped = true"));
-  CHECK(contains(
-      said([&] { context.plan(of.problem, topology, PlanOptions{.family = "composed"}); }, ErrorCode::unsupported),
-      "dropped = true"));
+  for (const SparseAttention& problem : {of.problem, in_f32})
+    CHECK(contains(
+        said([&] { context.plan(problem, topology, PlanOptions{.family = "composed"}); }, ErrorCode::unsupported),
+        "dropped = true"));
 
   const auto refusals = [&](const auto& plan, const auto& usual) {
     const Workspace workspace = plan.make_workspace();

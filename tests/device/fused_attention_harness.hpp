@@ -48,7 +48,19 @@ inline SparseAttention random_attention_of_f32(sparse::Random& random) {
   return random.below(2) == 0 ? interleaved(problem) : problem;
 }
 
-/// The same of heads that share keys, of capped scores and of causal queries: at least one of these.
+/// The same capped, causal, biased and with dropout: at least one of these.
+inline SparseAttention random_attention_of_f32_beyond(sparse::Random& random) {
+  SparseAttention problem = random_attention_of_f32(random);
+  const std::int64_t which = 1 + random.below(15);
+  problem.capped = (which & 1) != 0;
+  problem.causal = (which & 2) != 0;
+  problem.biased = (which & 4) != 0;
+  problem.dropped = (which & 8) != 0;
+  if (problem.biased) problem.bias_stride = pick<std::int64_t>(random, {0, 150 * 333 + 1});
+  return problem;
+}
+
+/// Of 16 bits, with heads that share keys, capped scores and causal queries: at least one of these.
 inline SparseAttention random_attention_beyond(sparse::Random& random) {
   SparseAttention problem = random_attention(random);
   problem.query_leading = problem.key_leading = problem.value_leading = problem.output_leading = 0;

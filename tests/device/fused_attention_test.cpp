@@ -2,7 +2,10 @@
 // scores that are large or infinite, and negative scales.
 #include <doctest/doctest.h>
 
+#include <abi/dropout.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -61,7 +64,8 @@ void check(const test::StepDevice& on, const ops::Family& family, const SparseAt
                   << ", value_size " << problem.value_size << ", batch " << problem.batch << ", key_heads "
                   << problem.key_heads << ", capped " << problem.capped << ", causal " << problem.causal << ", biased "
                   << problem.biased << ", bias_stride " << problem.bias_stride << ", dropped " << problem.dropped
-                  << ", " << name(problem.element) << ", " << family.name() << " " << to_text(config.to_map()));
+                  << ", " << std::string(name(problem.element)) << ", " << family.name() << " "
+                  << to_text(config.to_map()));
   const tune::Check check = run(on, family, problem, mask, config);
   CAPTURE(check.error);
   CAPTURE(check.tolerance);
@@ -96,16 +100,23 @@ struct Attended {
   sparse::Csr mask = sparse::uniform(queries, keys, 0.7, 11);
   SparseAttention problem;
   std::vector<float> query, key, value;
+  std::vector<float> bias;  ///< that all heads share
   float scale = 0.25F;
   float softcap = 0;
+  float dropout = 0;
+  std::array<std::uint64_t, 2> dropout_state;
 
   explicit Attended(std::uint64_t seed, const SparseAttention& of = {.element = Dtype::f16})
       : problem(of),
         query(drawn(of.batch * queries, seed)),
         key(drawn(ops::key_heads_of(of) * keys, seed + 1)),
-        value(drawn(ops::key_heads_of(of) * keys, seed + 2)) {
+        value(drawn(ops::key_heads_of(of) * keys, seed + 2)),
+        dropout_state{seed + 3, 7} {
     problem.n = size;
     if (problem.capped) softcap = 1.5F;
+    if (problem.dropped) dropout = 0.25F;
+    if (problem.biased) bias = drawn(mask.nonzeros(), seed + 4);
+    bias.resize(static_cast<std::size_t>(mask.nonzeros()));
   }
 
   std::vector<float> drawn(std::int64_t rows, std::uint64_t seed) const {
@@ -119,44 +130,66 @@ std::vector<float> run(const Context& context, const Attended& of, const std::st
   CHECK(plan.family() == family);
   const Dtype element = of.problem.element;
   const device::Buffer query = test::stored(device, element, of.query), key = test::stored(device, element, of.key),
-                       value = test::stored(device, element, of.value),
+                       value = test::stored(device, element, of.value), bias = test::stored(device, element, of.bias),
                        output = test::stored(device, element, std::vector<float>(of.query.size(), -7));
+  const device::Buffer state(device, sizeof(of.dropout_state));
+  device.copy_to_device(state.data(), of.dropout_state.data(), sizeof(of.dropout_state));
   const Workspace workspace = plan.make_workspace();
   plan.execute(device.own_stream(), {.query = query.data(),
                                      .key = key.data(),
                                      .value = value.data(),
+                                     .bias = of.problem.biased ? bias.data() : nullptr,
                                      .output = output.data(),
                                      .scale = of.scale,
                                      .softcap = of.softcap,
-                                     .workspace = workspace});
+                                     .workspace = workspace,
+                                     .dropout = of.dropout,
+                                     .dropout_state = of.problem.dropped ? state.as<std::uint64_t>() : nullptr});
   device.synchronize(device.own_stream());
   std::vector<std::byte> bytes(static_cast<std::size_t>(output.bytes()));
   device.copy_to_host(bytes.data(), output.data(), output.bytes());
   return sparse::from_storage(element, bytes);
 }
 
+/// An element of the mask that a query sees.
+struct Seen {
+  std::int64_t key;
+  double score;
+  bool kept;
+};
+
+std::vector<Seen> seen_by(const Attended& of, std::int64_t head, std::int64_t row) {
+  const std::int64_t first_key = head / ops::group_of(of.problem) * keys;
+  const float* const query = of.query.data() + (head * queries + row) * size;
+  const DropoutKey dropout = dropout_key(of.dropout_state[0], of.dropout_state[1], static_cast<std::uint64_t>(head));
+  std::vector<Seen> list;
+  for (std::int64_t i = of.mask.row_offsets[row]; i < of.mask.row_offsets[row + 1]; ++i) {
+    const std::int32_t column = of.mask.column_indices[i];
+    if (of.problem.causal && column > row + keys - queries) continue;
+    const std::int64_t key = first_key + column;
+    double score = 0;
+    for (std::int64_t d = 0; d < size; ++d) score += static_cast<double>(query[d]) * of.key[key * size + d];
+    score *= of.scale;
+    if (of.problem.capped) score = of.softcap * std::tanh(score / of.softcap);
+    const bool kept =
+        dropout_number(dropout, static_cast<unsigned>(row), static_cast<unsigned>(column)) >= dropped_below(of.dropout);
+    list.push_back({.key = key, .score = score + of.bias[i], .kept = !of.problem.dropped || kept});
+  }
+  return list;
+}
+
 /// In float64, by IEEE's rules, of what each query names and sees.
 std::vector<double> exact(const Attended& of) {
   std::vector<double> output(of.query.size(), 0);
-  const sparse::Csr mask = of.problem.causal ? sparse::causal_mask(of.mask) : of.mask;
   for (std::int64_t line = 0; line < of.problem.batch * queries; ++line) {
-    const std::int64_t first_key = line / queries / ops::group_of(of.problem) * keys, row = line % queries;
-    const auto begin = mask.column_indices.begin() + mask.row_offsets[row],
-               end = mask.column_indices.begin() + mask.row_offsets[row + 1];
-    std::vector<double> scores;
-    for (auto column = begin; column != end; ++column) {
-      double score = 0;
-      for (std::int64_t d = 0; d < size; ++d)
-        score += static_cast<double>(of.query[line * size + d]) * of.key[(first_key + *column) * size + d];
-      score *= of.scale;
-      scores.push_back(of.problem.capped ? of.softcap * std::tanh(score / of.softcap) : score);
-    }
-    const double largest = scores.empty() ? 0 : *std::max_element(scores.begin(), scores.end());
-    double total = 0;
-    for (double& score : scores) total += score = std::exp(score - largest);
-    for (std::size_t i = 0; i < scores.size(); ++i)
-      for (std::int64_t d = 0; d < size; ++d)
-        output[line * size + d] += scores[i] / total * of.value[(first_key + begin[i]) * size + d];
+    const std::vector<Seen> seen = seen_by(of, line / queries, line % queries);
+    double largest = seen.empty() ? 0 : seen.front().score, total = 0;
+    for (const Seen& one : seen) largest = std::max(largest, one.score);
+    for (const Seen& one : seen) total += std::exp(one.score - largest);
+    for (const Seen& one : seen)
+      for (std::int64_t d = 0; d < size && one.kept; ++d)
+        output[line * size + d] +=
+            std::exp(one.score - largest) / total / (1 - of.dropout) * of.value[one.key * size + d];
   }
   return output;
 }
@@ -190,15 +223,17 @@ void check_every_family(const Attended& of) {
 
 /// Configs of each family on problems that random_problem(random) draws.
 void check_configs(std::uint64_t seed, SparseAttention (*random_problem)(sparse::Random&)) {
-  test::check_configs(tried(), seed, test::thread_sanitized ? 2 : 16, random_problem,
-                      [](const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem,
-                         const sparse::Csr& mask, const auto& draw) {
-                        const auto query =
-                            ops::make_query(problem, on.topology(mask.view())->statistics(), &on.device());
-                        if (!family.declines(*query)) return check(on, family, problem, mask, draw(*query));
-                        CHECK(family.name() == "fused_wgmma");
-                        CHECK(mask.rows <= 32);  // half of a warpgroup's queries
-                      });
+  test::check_configs(
+      tried(), seed, test::thread_sanitized ? 2 : 16, random_problem,
+      [](const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem, const sparse::Csr& mask,
+         const auto& draw) {
+        const auto query = ops::make_query(problem, on.topology(mask.view())->statistics(), &on.device());
+        if (!family.declines(*query)) return check(on, family, problem, mask, draw(*query));
+        CHECK(family.name() == "fused_wgmma");
+        const bool has_no_registers = problem.biased && problem.element == Dtype::f32 &&
+                                      problem.math == Math::accurate && ops::value_size_of(problem) > 64;
+        CHECK((has_no_registers || mask.rows <= 32));  // half of a warpgroup's queries
+      });
 }
 
 }  // namespace
@@ -213,6 +248,10 @@ TEST_CASE("attention in one kernel: configs where heads share keys, scores are c
 
 TEST_CASE("attention in one kernel: configs where f32 is split into 16-bit terms") {
   check_configs(4508, test::random_attention_of_f32);
+}
+
+TEST_CASE("attention in one kernel: configs where f32 is capped, causal, biased or dropped") {
+  check_configs(4523, test::random_attention_of_f32_beyond);
 }
 
 TEST_CASE("attention in one kernel: configs where elements of the mask have biases") {
@@ -250,12 +289,16 @@ TEST_CASE("attention in one kernel: keys and values touch the queries that name 
                                       {.element = f16, .capped = true, .causal = true},
                                       {.element = f32},
                                       {.batch = 4, .key_heads = 2, .element = f32},
-                                      {.element = f32, .math = Math::tf32}};
+                                      {.element = f32, .math = Math::tf32},
+                                      {.element = f32, .capped = true},
+                                      {.element = f32, .causal = true},
+                                      {.batch = 4, .key_heads = 2, .element = f32, .biased = true, .dropped = true}};
   for (const SparseAttention& problem : problems) {
-    CAPTURE(name(problem.element));
+    INFO("of " << std::string(name(problem.element)));
     CAPTURE(problem.batch);
     CAPTURE(problem.capped);
     CAPTURE(problem.causal);
+    CAPTURE(problem.biased);
     Attended of(seed, problem);
     const float held_there[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                                 -std::numeric_limits<float>::infinity(), 65504.0F};
@@ -277,7 +320,7 @@ TEST_CASE("attention in one kernel: scores of any size, and scales of either sig
   MESSAGE("seed " << seed);
   for (const Dtype element : {Dtype::f16, Dtype::f32})
     for (const float scale : {1.0F, -0.5F, 100.0F, 1e-6F}) {
-      CAPTURE(name(element));
+      INFO("of " << std::string(name(element)));
       CAPTURE(scale);
       Attended of(seed, {.element = element});
       of.scale = scale;
@@ -294,33 +337,55 @@ TEST_CASE("attention in one kernel: lines of f32 that differ by many decades, an
     if (kind == "each line its own") return std::pow(10.0F, static_cast<float>(key % 25 - 12));
     if (kind == "all small") return 1e-30F;
     if (kind == "all large") return 1e30F;
+    if (kind == "large for small queries") return 1e35F;
     if (kind == "zeros among others") return key % 3 == 0 ? 0.0F : 1.0F;
-    return 0.0F;
+    if (kind == "zeros alone") return 0.0F;
+    return 1.0F;
   };
-  for (const char* const kind : {"each line its own", "all small", "all large", "zeros among others", "zeros alone"}) {
-    CAPTURE(kind);
-    Attended of(seed, {.element = Dtype::f32});
-    for (std::int64_t i = 0; i < keys * size; ++i) {
-      of.value[i] *= factor_of(kind, i / size);
-      if (kind != std::string("each line its own")) of.key[i] *= factor_of(kind, i / size);
+  const SparseAttention problems[] = {
+      {}, {.capped = true}, {.capped = true, .causal = true, .biased = true, .dropped = true}};
+  for (const std::string kind : {"each line its own", "all small", "all large", "large for small queries",
+                                 "small where queries are large", "zeros among others", "zeros alone"})
+    for (const SparseAttention& problem : problems) {
+      CAPTURE(kind);
+      CAPTURE(problem.capped);
+      CAPTURE(problem.biased);
+      Attended of(seed, problem);
+      for (std::int64_t i = 0; i < keys * size; ++i) {
+        of.value[i] *= factor_of(kind, i / size);
+        if (kind != "each line its own") of.key[i] *= factor_of(kind, i / size);
+      }
+      if (kind == "all small") of.scale = 1e30F;
+      if (kind == "all large") of.scale = 1e-30F;
+      if (kind == "small where queries are large") {
+        const auto factor = [](std::int64_t i) { return std::pow(10.0F, static_cast<float>(i % 13 - 6)); };
+        for (std::int64_t i = 0; i < keys * size; ++i) of.key[i] *= factor(i % size);
+        for (std::int64_t i = 0; i < queries * size; ++i) of.query[i] /= factor(i % size);
+      }
+      if (kind == "large for small queries") {
+        of.scale = 1e-2F;
+        for (float& one : of.query) one *= 1e-33F;
+      }
+      check_every_family(of);
     }
-    if (kind == std::string("all small")) of.scale = 1e30F;
-    if (kind == std::string("all large")) of.scale = 1e-30F;
-    check_every_family(of);
-  }
 }
 
 TEST_CASE("attention in one kernel: capped scores of any size, and scales of either sign") {
   if (test::left_to_other_builds()) return;
   constexpr std::uint64_t seed = 4505;
   MESSAGE("seed " << seed);
-  for (const float softcap : {50.0F, 0.75F, 1e-3F, 1e30F})
-    for (const float scale : {0.25F, -1.0F, 100.0F}) {
-      CAPTURE(softcap);
-      CAPTURE(scale);
-      Attended of(seed, {.element = Dtype::f16, .capped = true});
-      of.scale = scale;
-      of.softcap = softcap;
+  struct Sizes {
+    float softcap, scale;
+  };
+  constexpr Sizes all[] = {{50, 0.25F}, {50, -1}, {0.75F, -1}, {0.75F, 100}, {1e-3F, 0.25F}, {1e-3F, 100}, {1e30F, -1}};
+  for (const Dtype element : {Dtype::f16, Dtype::f32})
+    for (const Sizes& sizes : all) {
+      INFO("of " << std::string(name(element)));
+      CAPTURE(sizes.softcap);
+      CAPTURE(sizes.scale);
+      Attended of(seed, {.element = element, .capped = true});
+      of.scale = sizes.scale;
+      of.softcap = sizes.softcap;
       for (std::int64_t i = 0; i < size; ++i) of.query[7 * size + i] *= 64;
       check_every_family(of);
     }

@@ -44,8 +44,7 @@ def attention(
     ends one key earlier. bias: a number for each of the mask's elements in CSR order, [nonzeros] or [.., nonzeros],
     added to its scaled and capped score; -infinity leaves the element out. dropout: the share of probabilities to drop
     at random, between 0 and 1; the others are divided by 1 - dropout, and seed and offset say which are dropped. A
-    query without keys gets zeros. element: "bf16" where arrays are its bits as uint16. softcap, causal, bias and
-    dropout take elements of 16 bits.
+    query without keys gets zeros. element: "bf16" where arrays are its bits as uint16.
     """
     where = "attend"
     topology = mask_of(where, mask)
@@ -93,7 +92,8 @@ def attention_backward(
     effort: str = "cached",
 ) -> tuple[Any, ...]:
     """The gradients of attention by query, key and value, given that by its result; and where there is a bias, by that
-    of each head, [.., nonzeros]. The forward pass is computed again."""
+    of each head, [.., nonzeros]. The forward pass is computed again. softcap, causal, bias and dropout take elements of
+    16 bits here."""
     where = "apply the gradient of attention"
     topology = mask_of(where, mask)
     call = _Operands(where, topology, query, key, value, element, stream, output_gradient, bias)
