@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 
 #include "c/arguments.hpp"
 #include "c/problems.hpp"
@@ -159,6 +160,36 @@ TEST_CASE("attention and its gradient in C give the bits that they give in C++")
         arguments.key_gradient = output + 64;
         arguments.value_gradient = output + 128;
       });
+}
+
+TEST_CASE("attention of f32 with a cap, a diagonal, biases and dropout is the same in C, and has no gradients") {
+  Stage stage;
+  alignas(256) const std::array<std::uint64_t, 2> seed_and_offset = {3, 4};
+  vostok_attention attention = initial(vostok_attention_init);
+  attention.n = 4;
+  attention.capped = attention.causal = attention.biased = attention.dropped = 1;
+  same_as_cpp<SparseAttention>(stage, attention, masked(stage, vostok_plan_attention), vostok_execute_attention,
+                               initial(vostok_attention_arguments_init), [&](auto& arguments, float* output) {
+                                 arguments.query = stage.a.data();
+                                 arguments.key = stage.b.data();
+                                 arguments.value = stage.c.data();
+                                 arguments.bias = stage.c.data() + 128;
+                                 arguments.softcap = 2;
+                                 arguments.dropout = 0.25F;
+                                 arguments.dropout_state = seed_and_offset.data();
+                                 arguments.output = output;
+                               });
+  const auto refuse = [&](std::int32_t vostok_attention::* field, const char* said) {
+    vostok_attention one = initial(vostok_attention_init);
+    one.n = 4;
+    one.*field = 1;
+    vostok_plan* none = nullptr;
+    check_refused(masked(stage, vostok_plan_attention_backward)(one, &none), VOSTOK_UNSUPPORTED, said);
+  };
+  refuse(&vostok_attention::capped, "capped = true");
+  refuse(&vostok_attention::causal, "causal = true");
+  refuse(&vostok_attention::biased, "biased = true");
+  refuse(&vostok_attention::dropped, "dropped = true");
 }
 
 TEST_CASE("operations without a topology in C give the bits that they give in C++, and cannot be rebound") {
