@@ -4,7 +4,6 @@ import pytest
 import torch
 from cases import assert_close, weight
 
-import vostok
 import vostok.torch as vt
 
 OPS = torch.ops.vostok
@@ -50,7 +49,7 @@ def dense(q, k, v, bias, mask, kept, softcap=0.0, is_causal=False):
     return p * kept / (1 - RATE) @ v
 
 
-@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
 @pytest.mark.parametrize("options", [{}, {"softcap": 0.75, "is_causal": True}])
 @pytest.mark.parametrize("biased", [False, True])
 def test_outputs_and_gradients_are_those_of_what_was_kept(device, mask, dtype, options, biased):
@@ -58,6 +57,8 @@ def test_outputs_and_gradients_are_those_of_what_was_kept(device, mask, dtype, o
     operands = drawn(dtype, device)
     if biased:
         operands.append(torch.randn(2, 4, a.column_indices.numel(), device=device).to(dtype).requires_grad_())
+    gradients = dtype in HALVES
+    operands = [tensor.detach().requires_grad_(gradients) for tensor in operands]
     bias = operands[3] if biased else None
     state = torch.tensor([5, -7], device=device)
     with torch.no_grad():
@@ -68,6 +69,8 @@ def test_outputs_and_gradients_are_those_of_what_was_kept(device, mask, dtype, o
     exact = [tensor.detach().double().requires_grad_() for tensor in operands]
     reference = dense(*exact[:3], exact[3] if biased else None, mask, kept, **options)
     assert_close(y, reference, factor=8)
+    if not gradients:
+        return
     gradient = torch.randn_like(y)
     y.backward(gradient)
     reference.backward(gradient.double())
@@ -97,14 +100,19 @@ def test_no_dropout_draws_nothing(device, mask):
     assert torch.equal(y, vt.attention(*operands, mask))
 
 
-def test_joined_masks_drop_too(device, mask):
-    operands = drawn(torch.float16, device, (2, 3), (2, 3))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_joined_masks_drop_too(device, mask, dtype):
+    operands = drawn(dtype, device, (2, 3), (2, 3))
+    if dtype == torch.float32:
+        operands = [tensor.detach() for tensor in operands]
     masks = [mask, mask.flip(0)]
     torch.manual_seed(3)
     y = vt.attention(*operands, masks, dropout=RATE)
     torch.manual_seed(3)
     assert torch.equal(vt.attention(*operands, masks, dropout=RATE), y)
     assert not torch.equal(vt.attention(*operands, masks), y)
+    if dtype == torch.float32:
+        return
     y.sum().backward()
     assert all(tensor.grad.isfinite().all() for tensor in operands)
 
@@ -155,8 +163,6 @@ def test_rates_that_are_none_are_refused_by_their_value(device, mask):
     for rate in (-0.25, 1.0, 1.5, float("inf"), float("nan")):
         with pytest.raises(ValueError, match=f"dropout is {rate}, and must be between 0 and 1"):
             vt.attention(*operands, mask, dropout=rate)
-    with pytest.raises(vostok.VostokError, match="dropped = true"):
-        vt.attention(*drawn(torch.float32, device), mask, dropout=RATE)
     a = vt.csr(mask.half())
     arguments = (*operands, a.row_offsets, a.column_indices, 0.5)
     with pytest.raises(ValueError, match="dropout is 0.3, and has no dropout_state"):

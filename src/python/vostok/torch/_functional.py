@@ -122,11 +122,11 @@ def attention(
     Gemma 2. is_causal: no query sees keys of its row behind its own; the last query's is the last key. dropout: the
     share of probabilities to drop at random, between 0 and 1, and the others are divided by 1 - dropout; pass 0 where a
     model does not train. torch's generator of the device draws what is dropped, anew at every replay of a CUDA graph.
-    softcap, is_causal and dropout take 16-bit tensors.
+    softcap, is_causal, bias and dropout have gradients by 16-bit tensors.
 
     bias: a number for each of the mask's elements in CSR order, [nonzeros] of all heads or [.., heads, nonzeros], added
     to its scaled and capped score; leading axes of one element or none are broadcast, and copied. -infinity leaves an
-    element out. It is in the type of q, 16 bits. With several masks it has the elements of one behind those of another,
+    element out. It is in the type of q. With several masks it has the elements of one behind those of another,
     [all nonzeros] or [.., heads, all nonzeros] without the axes that masks are for.
 
     A list of masks has one [queries, keys] for each element of the leading axis: for each sequence of q [sequences,
