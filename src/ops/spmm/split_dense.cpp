@@ -37,9 +37,10 @@ std::int64_t whole_tiles(const SpmmQuery& query, const SplitDense& what) {
 /// two of half the size share a multiprocessor.
 SplitDenseConfig config_of(const SpmmQuery& query, const SplitDense& what) {
   constexpr std::int64_t many = 4;
+  const auto multiprocessors = static_cast<std::int64_t>(machine_of(query).multiprocessors);
   const bool halves = what.tile_columns == 64 && what.scale_blocks > 1 &&
                       query.problem.dense_layout == Layout::row_major &&
-                      whole_tiles(query, what) >= many * machine_of(query).multiprocessors;
+                      whole_tiles(query, what) >= many * multiprocessors;
   SplitDenseConfig config = {.tile_columns = what.tile_columns,
                              .scale_blocks = what.scale_blocks,
                              .block_columns = halves ? what.tile_columns / 2 : what.tile_columns};
