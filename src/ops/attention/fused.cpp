@@ -102,7 +102,10 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
   // Works are handed out in turn, not to whoever is free: where rows differ, so do the sums.
   const double uneven = cut.stay > 0 ? 1 + 0.15 * std::min(1.0, query.statistics.row_variation) : 1;
   const double of_work = std::ceil(tiles / cut.slices) * of_tile + pace.start_cycles;
-  const double work = uneven * waves * of_work / machine.cycles_per_us;
+  // Fitted to an H200 at masks of 98 and 99 % zeros (bench/notes/fused_attention.md#f32): else the composition, which
+  // is faster there, would not be chosen.
+  const double of_terms = t.terms == 0 ? 1 : t.value_size > 64 ? 1.3 : 1.16;
+  const double work = uneven * of_terms * waves * of_work / machine.cycles_per_us;
   const double tile_bytes = 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size);
   const double l2 = blocks * tiles * tile_bytes / (l2_bytes_per_us * machine.speed());
   const double partial =
