@@ -225,6 +225,8 @@ std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
         for (const Slicing& slicing : slicings)
           for (const int raster_rows : raster_rows_tried(grain)) {
             if (config.persistent && slicing.k_split > 1) continue;
+            // A block that keeps A walks a row of tiles.
+            if (config.kept_blocks > 0 && raster_rows != raster_row_counts.front()) continue;
             cut(config, slicing);
             config.raster_rows = raster_rows;
             if (!(config == standard)) list.push_back(config);
@@ -274,7 +276,7 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
     cut(other, {slices, slices > 1});
     if (!forbidden(query, other)) add_new(list, other);
     if (list.size() > few) continue;
-    if (query.n.most >= many_tiles * shape.config.tile_columns) {
+    if (query.n.most >= many_tiles * shape.config.tile_columns && shape.config.kept_blocks == 0) {
       other = shape.config;
       other.raster_rows = most_raster_rows;
       add_new(list, other);
