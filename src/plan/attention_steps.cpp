@@ -163,7 +163,8 @@ void require_softcap(const char* object, const SparseAttention& problem, float s
   if (!problem.capped && softcap != 0)
     fail(ErrorCode::invalid_argument, "cannot execute {}: softcap = {}, and the problem is not capped", object,
          softcap);
-  if (problem.capped && !(softcap > 0 && std::isfinite(softcap)))
+  const bool caps = softcap > 0 && std::isfinite(softcap);
+  if (problem.capped && !caps)
     fail(ErrorCode::invalid_argument, "cannot execute {}: softcap = {} is not positive and finite", object, softcap);
 }
 
@@ -171,7 +172,8 @@ void require_dropout(const char* object, const SparseAttention& problem, float d
   if (!problem.dropped && dropout != 0)
     fail(ErrorCode::invalid_argument, "cannot execute {}: dropout = {}, and the problem is not dropped", object,
          dropout);
-  if (problem.dropped && !(dropout > 0 && dropout < 1))
+  const bool drops = dropout > 0 && dropout < 1;
+  if (problem.dropped && !drops)
     fail(ErrorCode::invalid_argument, "cannot execute {}: dropout = {} is not between 0 and 1", object, dropout);
 }
 

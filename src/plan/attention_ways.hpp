@@ -41,7 +41,8 @@ std::shared_ptr<State> composed_state(const Planner& planner, const Problem& pro
 
 /// How many groups of so many heads there are.
 inline double head_groups(std::int64_t batch, std::int64_t heads) {
-  return heads > 0 ? static_cast<double>(batch / heads) : 1;
+  const std::int64_t groups = heads > 0 ? batch / heads : 1;
+  return static_cast<double>(groups);
 }
 
 /// What the composition is expected to take, without planning it.

@@ -5,8 +5,12 @@ namespace vostok::test {
 
 namespace {
 
-constexpr TopologyStatistics mask = {
-    .rows = 4096, .cols = 4096, .nonzeros = 4096 * 400, .longest_row = 900, .mean_row = 400, .row_variation = 0.4};
+constexpr TopologyStatistics mask = {.rows = 4096,
+                                     .cols = 4096,
+                                     .nonzeros = std::int64_t{4096} * 400,
+                                     .longest_row = 900,
+                                     .mean_row = 400,
+                                     .row_variation = 0.4};
 
 }  // namespace
 

@@ -284,7 +284,7 @@ TEST_CASE("biased attention is refused by name where no kernel has biases, and s
 
 TEST_CASE("a call brings biases where the problem is biased and the mask has elements, and only there") {
   const Context context = test::memory_context("emulator");
-  alignas(256) static std::array<std::array<std::uint16_t, 20 * 20>, 9> memory;
+  alignas(256) static std::array<std::array<std::uint16_t, std::size_t{20} * 20>, 9> memory;
   for (const double sparsity : {0.5, 1.0})
     for (const bool biased : {false, true}) {
       const Topology topology = context.topology(sparse::uniform(20, 20, sparsity, 1).view());

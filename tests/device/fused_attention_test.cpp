@@ -304,8 +304,8 @@ TEST_CASE("attention in one kernel: keys and values touch the queries that name 
                                 -std::numeric_limits<float>::infinity(), 65504.0F};
     const std::int64_t last_head = (ops::key_heads_of(problem) - 1) * keys;  // the others are as usual
     for (int i = 0; i < 4; ++i) {
-      of.value[(last_head + 20 + 31 * i) * size + 5 + i] = held_there[i];
-      of.key[(last_head + 9 + 31 * i) * size + 3] = held_there[i];
+      of.value[(last_head + 20 + std::int64_t{31} * i) * size + 5 + i] = held_there[i];
+      of.key[(last_head + 9 + std::int64_t{31} * i) * size + 3] = held_there[i];
     }
     const std::vector<double> expected = exact(of);
     CHECK(std::count_if(expected.begin(), expected.end(), [](double x) { return std::isfinite(x); }) >

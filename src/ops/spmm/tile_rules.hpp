@@ -42,11 +42,11 @@ inline constexpr Rule<Case> grid_holds_slices = {
     "the grid's y and z hold fewer slices than the batch has",
     [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.k_split; }};
 
-/// `most` columns may be empty but for one.
-template <class Case, int most = 8>
+/// `Most` columns may be empty but for one.
+template <class Case, int Most = 8>
 inline constexpr Rule<Case> columns_are_filled = {
     "half of the tile's columns or more would lie past the last one",
-    [](const Case& c) { return columns(c.config) > most && columns(c.config) >= 2 * c.query.n.most; }};
+    [](const Case& c) { return columns(c.config) > Most && columns(c.config) >= 2 * c.query.n.most; }};
 
 template <class Case>
 inline constexpr Rule<Case> strips_are_filled = {

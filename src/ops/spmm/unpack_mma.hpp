@@ -9,9 +9,7 @@
 
 #include "ops/spmm/problem.hpp"
 
-namespace vostok::ops {
-
-namespace unpack_mma {
+namespace vostok::ops::unpack_mma {
 
 /// The kernel's traits, by the problem and how a config cuts it.
 UnpackMmaTraits traits(const SpmmQuery& query, const UnpackMmaConfig& config);
@@ -59,5 +57,4 @@ std::vector<UnpackMmaConfig> short_list(const SpmmQuery& query);
 /// Predicted microseconds, for ranking (unpack_mma_cost.cpp).
 double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config);
 
-}  // namespace unpack_mma
-}  // namespace vostok::ops
+}  // namespace vostok::ops::unpack_mma

@@ -12,9 +12,7 @@
 #include "ops/spmm/unpack_sum.hpp"
 #include "ops/topology/packed_strips.hpp"
 
-namespace vostok::ops {
-
-namespace unpack_wgmma {
+namespace vostok::ops::unpack_wgmma {
 
 /// The kernel's traits, by the problem and how a config cuts it.
 UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config);
@@ -59,5 +57,4 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query);
 /// Predicted microseconds, for ranking (unpack_wgmma_cost.cpp).
 double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config);
 
-}  // namespace unpack_wgmma
-}  // namespace vostok::ops
+}  // namespace vostok::ops::unpack_wgmma
