@@ -216,13 +216,13 @@ class Ablation {
     const ops::Family* family = ops::find_family(of_.operation, plan.family());
     const FieldMap config = plan.config();
     std::vector<Variation> variations = {
-        {.candidate = {.family = plan.family(), .config = *family->read(config), .is_default = true}}};
+        {.candidate = {.family = plan.family(), .config = family->read(config).value(), .is_default = true}}};
     for (const Technique& technique : of_.techniques) {
       // "Default" candidates are not screened: a config that spills without a technique is part of what it is worth.
       Variation variation{.technique = &technique,
                           .candidate = {.family = plan.family(), .config = {}, .is_default = true}};
       if (auto changed = technique.without(config)) {
-        variation.candidate.config = *family->read(*changed);
+        variation.candidate.config = family->read(*changed).value();
         if (auto reason = family->forbidden(query, variation.candidate.config))
           variation.skipped = "forbidden: " + *reason;
       } else {

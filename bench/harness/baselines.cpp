@@ -85,6 +85,7 @@ Baselines Baselines::parse(std::string_view csv, const BaselineColumns& wanted) 
   const std::vector<std::string> header = split(text);
   const Columns columns(header, wanted);
   std::vector<std::size_t> times;
+  times.reserve(wanted.times.size());
   for (const BaselineColumns::Time& time : wanted.times) times.push_back(column(header, time.column));
 
   Baselines baselines;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/text.hpp"
 
@@ -18,8 +19,8 @@ constexpr std::array colours = {"#2f7de1", "#e07b10", "#1f9d5b", "#d9483b", "#8f
 constexpr const char* text_colour = "#7a828c";
 
 struct Range {
-  double least = INFINITY;
-  double most = -INFINITY;
+  double least = std::numeric_limits<double>::infinity();
+  double most = -std::numeric_limits<double>::infinity();
 };
 
 bool shown(double value, const Axis& axis) { return std::isfinite(value) && (!axis.logarithmic || value > 0); }

@@ -17,6 +17,7 @@ Comparison compare(std::vector<TimePair> pairs) {
   Comparison result{.problems = pairs.size()};
   if (pairs.empty()) return result;
   std::vector<double> ratios;
+  ratios.reserve(pairs.size());
   for (const TimePair& pair : pairs) ratios.push_back(pair.ratio());
   result.geomean = geometric_mean(ratios);
 
