@@ -19,8 +19,8 @@ std::vector<Rival> fastest_of_each(const std::vector<Measured>& all) {
   std::vector<Rival> rivals;
   for (const Measured& measured : all) {
     if (measured.peer.empty() || !measured.counts()) continue;
-    const Rival rival{
-        .name = measured.peer, .us = measured.timed.timing->median_us, .spread_us = measured.timed.timing->spread_us};
+    const auto& timing = measured.timed.timing.value();
+    const Rival rival{.name = measured.peer, .us = timing.median_us, .spread_us = timing.spread_us};
     Rival* const known = find(rivals, rival.name);
     if (known == nullptr) rivals.push_back(rival);
     else if (rival.us < known->us) *known = rival;

@@ -53,7 +53,7 @@ std::optional<double> value_of(const Outcome& outcome, const Target& target) {
 
 bool is_good(const Outcome& outcome, const Target& target, double value) {
   if (!target.each) return !target.floor || holds(target.measure, value, *target.floor);
-  const double other_us = *outcome.rival_us(target.other);
+  const double other_us = outcome.rival_us(target.other).value();
   return other_us < short_us ? outcome.ours_us <= other_us + short_allowance_us : value >= least_share_of_speed;
 }
 
@@ -70,6 +70,7 @@ std::vector<Point> points_of(const Target& target, std::span<const Outcome> outc
 double together(const Target& target, const std::vector<Point>& points, double worst) {
   if (target.measure == Measure::least_ratio || target.measure == Measure::time_us) return worst;
   std::vector<double> values;
+  values.reserve(points.size());
   for (const Point& point : points) values.push_back(point.value);
   return geometric_mean(values);
 }
