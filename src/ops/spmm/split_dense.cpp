@@ -80,8 +80,9 @@ struct Binding {
 }  // namespace
 
 std::optional<std::string> split_dense_declined(const SpmmQuery& query, const SplitDense& what) {
+  constexpr std::int64_t most_across = 2;  // blocks of half a tile
   const std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
-  if (ceil_div(query.n.most, what.tile_columns) * 2 > most_blocks_on_x)
+  if (ceil_div(query.n.most, what.tile_columns) * most_across > most_blocks_on_x)
     return "the grid's x holds fewer tiles than B has columns of them";
   if (packed_k_blocks(query.statistics.cols) > most_rows / query.problem.batch)
     return "B has more tiles below one another than 32 bits number";
