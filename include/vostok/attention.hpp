@@ -1,7 +1,7 @@
 // Attention whose score matrix is sparse: softmax(scale * Q K^T, at the mask) V, for a batch of heads that share the
 // mask.
 //
-// One kernel may compute it, whose scores never reach memory, and in 16 bits three its gradients; else, and where that
+// One kernel may compute it, whose scores never reach memory, and three its gradients; else, and where that
 // is expected or measured to take less, it is composed of a sampled product, a softmax and a product.
 // PlanOptions::family takes the name of such a kernel's family, or "composed".
 #pragma once
@@ -52,17 +52,17 @@ struct SparseAttention {
   bool deterministic = true;
   NonFinite nonfinite = NonFinite::sparse;
   Saved saved = Saved::none;  ///< what the forward pass leaves for the backward pass
-  /// Whether scaled scores s become softcap * tanh(s / softcap). By one kernel; gradients in 16 bits.
+  /// Whether scaled scores s become softcap * tanh(s / softcap). By one kernel.
   bool capped = false;
   /// Whether query i of m attends to key j of k, where the mask has it, only if j <= i + k - m: the last query to all.
-  /// By one kernel; gradients in 16 bits.
+  /// By one kernel.
   bool causal = false;
   /// Whether each element of the mask has a bias of the type `element`, added to its scaled and perhaps capped score:
-  /// by -infinity it is left out, whatever its key and value hold. By one kernel; gradients in 16 bits.
+  /// by -infinity it is left out, whatever its key and value hold. By one kernel.
   bool biased = false;
   std::int64_t bias_stride = 0;  ///< elements between two heads' biases; 0: all heads share one list
   /// Whether probabilities are dropped at random behind the softmax, and the others divided by 1 - dropout. Which are
-  /// is a function of seed, offset, head, row and column alone. By one kernel; gradients in 16 bits.
+  /// is a function of seed, offset, head, row and column alone. By one kernel.
   bool dropped = false;
   /// Heads that a composition computes at a time, a divisor of batch; the workspace holds their scores and
   /// probabilities. 0: as many heads as have at most 128 MiB of probabilities, at least one.

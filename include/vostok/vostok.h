@@ -461,10 +461,10 @@ typedef struct vostok_attention {
   int32_t saved;         /* VOSTOK_SAVED_...: what the backward pass will read */
   int64_t heads_at_once; /* in the workspace, a divisor of batch; 0: as many as have 128 MiB of probabilities, or one */
   int64_t key_heads;   /* heads of keys and of values, a divisor of batch, each of batch / key_heads heads; 0: batch */
-  int32_t capped;      /* 1: scores become softcap * tanh(scores / softcap); gradients in 16 bits */
-  int32_t causal;      /* 1: query i attends to no key behind i + k - m; gradients in 16 bits */
-  int32_t biased;      /* 1: each of the mask's elements has a bias, behind scale and cap; gradients in 16 bits */
-  int32_t dropped;     /* 1: probabilities are dropped, the others divided by 1 - dropout; gradients in 16 bits */
+  int32_t capped;      /* 1: scores become softcap * tanh(scores / softcap) */
+  int32_t causal;      /* 1: query i attends to no key behind i + k - m */
+  int32_t biased;      /* 1: each of the mask's elements has a bias, behind scale and cap */
+  int32_t dropped;     /* 1: probabilities are dropped, the others divided by 1 - dropout */
   int64_t bias_stride; /* elements between two heads' biases; 0: all heads share them */
 } vostok_attention;
 

@@ -176,7 +176,6 @@ std::shared_ptr<const PlanState> make_plan(const Planner& planner, const SparseA
   const char* object = Operation<SparseAttentionBackward>::object;
   planner.require_usable(mask, options.stream, fmt::format("plan {}", object));
   validate_attention(object, problem.forward, mask.statistics());
-  require_gradients(object, problem.forward);
   return plan_attention<BackwardState>(planner, problem, mask, options);
 }
 

@@ -114,12 +114,6 @@ void require_composable(const char* object, const SparseAttention& problem) {
     ops::refuse(object, field, "true", "one kernel, and no composition");
 }
 
-void require_gradients(const char* object, const SparseAttention& forward) {
-  const char* field = beyond_composition(forward);
-  if (field != nullptr && forward.element == Dtype::f32)
-    ops::refuse(object, field, "true", "f16 and bf16, or in f32 the forward pass alone");
-}
-
 std::int64_t heads_at_once(const SparseAttention& problem, const TopologyStatistics& mask) {
   if (problem.heads_at_once != 0) return problem.heads_at_once;
   if (ops::group_of(problem) > 1) return 1;

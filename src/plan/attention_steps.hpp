@@ -24,8 +24,6 @@ void validate_attention(const char* object, const SparseAttention& problem, cons
 const char* beyond_composition(const SparseAttention& problem);
 /// Throws unsupported, naming that field.
 void require_composable(const char* object, const SparseAttention& problem);
-/// Throws unsupported, naming that field, where gradients would have to be composed: of f32.
-void require_gradients(const char* object, const SparseAttention& forward);
 
 /// Throws invalid_argument unless a call brings a softcap where the problem is capped, and only there.
 void require_softcap(const char* object, const SparseAttention& problem, float softcap);

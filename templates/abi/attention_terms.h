@@ -1,7 +1,7 @@
 // Operands of f32 attention as tensor cores multiply them, and the kernel that makes them: what host and kernels share.
 //
-// A line, of a query, a key or a value, becomes the f16 terms of its elements: the first of all, then the second where
-// there are two. Each part is as long as kernels want it, and ends in zeros. An element v becomes
+// A line, of a query, a key, a value or an output's gradient, becomes the f16 terms of its elements: the first of all,
+// then the second where there are two. Each part is as long as kernels want it, and ends in zeros. An element v becomes
 // hi = rounded(s v) and lo = rounded(s v - hi), 0 where hi is not finite; s is a power of two that brings the line's
 // largest finite |s v| into [2^13, 2^14). What is 2^-25 of a scaled element and less is lost, however small it is.
 #pragma once
@@ -45,7 +45,7 @@ struct SplitTermsConfig {
   int threads = 256;
 };
 
-/// One of the three.
+/// One operand.
 struct SplitLines {
   const float* lines;  ///< [heads, rows, size]
   TermLines to;
@@ -58,7 +58,7 @@ struct SplitLines {
 };
 
 struct SplitTermsArgs {
-  SplitLines operands[3];
+  SplitLines operands[4];  ///< gradients have the output's as the fourth
 };
 
 template <FieldsOf<SplitTermsTraits> S, class Visit>

@@ -28,15 +28,18 @@ struct FusedAttentionTraits {
 /// Whether own lines are keys, and those of tiles queries (abi/fused_backward.h).
 constexpr bool is_by_key(const FusedAttentionTraits&) { return false; }
 
-constexpr int terms_of(const FusedAttentionTraits& traits) { return traits.terms; }
+/// Traits of either pass.
+template <class Traits>
+concept TraitsOfTerms = requires(const Traits& traits) { traits.terms; };
+
 /// The type that is multiplied.
-constexpr Dtype multiplied_type(const FusedAttentionTraits& traits) {
+constexpr Dtype multiplied_type(const TraitsOfTerms auto& traits) {
   return traits.terms > 0 ? Dtype::f16 : traits.element;
 }
 /// Parts of a line in shared memory: its terms, or itself.
-constexpr int line_parts(const FusedAttentionTraits& traits) { return traits.terms > 0 ? traits.terms : 1; }
+constexpr int line_parts(const TraitsOfTerms auto& traits) { return traits.terms > 0 ? traits.terms : 1; }
 /// Whether sums of a step are added to those before: tensor cores round towards zero at every addition.
-constexpr bool promotes(const FusedAttentionTraits& traits) { return traits.terms == 2; }
+constexpr bool promotes(const TraitsOfTerms auto& traits) { return traits.terms == 2; }
 
 struct FusedAttentionArgs {
   const void* query;

@@ -38,16 +38,16 @@ struct FusedBackwardTraits {
   bool causal = false;
   bool biased = false;   ///< elements of the mask have biases
   bool dropped = false;  ///< probabilities are, at random (abi/dropout.h)
+  int terms = 0;         ///< in 16 bits that each f32 is multiplied as; 0: of elements that have 16 bits
 };
 
 constexpr bool is_by_key(const FusedBackwardTraits& traits) { return traits.part == BackwardPart::by_key; }
-constexpr int terms_of(const FusedBackwardTraits&) { return 0; }
 
 /// The tunables, of all three kernels.
 struct FusedBackwardConfig {
   int warps = 4;       ///< of a block, of 16 own lines each
   int step_keys = 32;  ///< lines of a tile whose scores a warp has at a time
-  int stages = 2;      ///< tiles in shared memory or on their way there
+  int stages = 2;      ///< tiles in shared memory or on their way there; 1: none is on its way beside another
   int min_blocks = 1;  ///< blocks per multiprocessor that registers must allow
   int slices = 1;      ///< the only value: of parts that this family shares
 
@@ -68,8 +68,9 @@ struct FusedBackwardArgs {
   const float* logarithms;  ///< [heads, queries]: of the sum of exponentials
   void* key_gradient;       ///< by own lines of key_size, laid out as these
   void* value_gradient;
-  void* bias_gradient;  ///< [heads of queries, elements of the mask], or null
-  long long elements;   ///< of the mask
+  void* bias_gradient;        ///< [heads of queries, elements of the mask], or null
+  long long elements;         ///< of the mask
+  TermLines own_value_terms;  ///< of operands of f32; the others' are the walk's
 };
 
 template <FieldsOf<FusedBackwardTraits> S, class Visit>
@@ -85,6 +86,7 @@ constexpr void fields(S& traits, Visit&& visit) {
   visit("causal", traits.causal);
   visit("biased", traits.biased);
   visit("dropped", traits.dropped);
+  visit("terms", traits.terms);
 }
 
 template <FieldsOf<FusedBackwardConfig> S, class Visit>
@@ -109,28 +111,32 @@ constexpr void fields(S& config, Visit&& visit) {
 constexpr int threads(const FusedBackwardConfig& config) { return 32 * config.warps; }
 constexpr int block_queries(const FusedBackwardConfig& config) { return strip_queries() * config.warps; }
 
-/// Of one tile: lines of both sizes, and two numbers for each.
+/// Elements of a part of a line of value_size.
+constexpr int value_part(const FusedBackwardTraits& traits, const FusedBackwardConfig&) { return traits.value_size; }
+
+/// Of one tile: lines of both sizes, two numbers for each, and the exponents of terms.
 constexpr int backward_stage_bytes(const FusedBackwardTraits& traits) {
-  return tile_keys() * (line_bytes(traits.key_size) + line_bytes(traits.value_size) + 8);
+  return tile_keys() * (key_line_bytes(traits) + value_line_bytes(traits) + 8 + (traits.terms > 0 ? 8 : 0));
 }
 
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const FusedBackwardTraits& traits, const FusedBackwardConfig& config) {
-  return block_queries(config) * (line_bytes(traits.key_size) + line_bytes(traits.value_size)) +
+  return block_queries(config) * (key_line_bytes(traits) + value_line_bytes(traits)) +
          config.stages * backward_stage_bytes(traits);
 }
 
 /// Registers of a lane that live through a step of the largest kernel, by_key.
 constexpr int lane_registers(const FusedBackwardTraits& traits, const FusedBackwardConfig& config) {
-  return (traits.key_size + traits.value_size) / 2 + config.step_keys + config.step_keys / 2 +
+  const int of_terms = traits.terms > 0 ? config.step_keys / 2 - 12 : 0;  // as ptxas has it
+  return of_terms + (traits.key_size + traits.value_size) / 2 + config.step_keys + config.step_keys / 2 +
          bias_registers(traits, config.step_keys) + dropout_registers(traits.dropped);
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const FusedBackwardTraits& t, const FusedBackwardConfig& c) {
-  attention_rules(rule, {.element = t.element, .key_size = t.key_size, .value_size = t.value_size});
+  attention_rules(rule, {.element = t.element, .key_size = t.key_size, .value_size = t.value_size, .terms = t.terms});
   rule("a block has 2, 4 or 8 warps", [&] { return is_power_of_two(c.warps, 2, 8); });
   rule("step_keys is 16, 32 or 64", [&] { return is_power_of_two(c.step_keys, 16, tile_keys()); });
-  rule("stages is 2 to 4", [&] { return within(c.stages, 2, 4); });
+  rule("stages is 1 to 4", [&] { return within(c.stages, 1, 4); });
   rule("min_blocks is 1 to 8", [&] { return within(c.min_blocks, 1, 8); });
   rule("slices is 1", [&] { return c.slices == 1; });
 }

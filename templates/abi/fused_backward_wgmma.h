@@ -85,6 +85,7 @@ constexpr int lane_registers(const FusedBackwardTraits& traits, const FusedBackw
 
 constexpr void kernel_rules(RuleCheck& rule, const FusedBackwardTraits& t, const FusedBackwardWgmmaConfig& c) {
   attention_rules(rule, {.element = t.element, .key_size = t.key_size, .value_size = t.value_size});
+  rule("elements have 16 bits", [&] { return t.terms == 0; });
   rule("groups is 1 to 3", [&] { return within(c.groups, 1, 3); });
   rule("stages is 2 to 6", [&] { return within(c.stages, 2, 6); });
   rule("min_blocks is 1 to 3", [&] { return within(c.min_blocks, 1, 3); });

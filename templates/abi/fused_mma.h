@@ -38,10 +38,10 @@ constexpr int block_queries(const FusedMmaConfig& config) {
 /// places.
 constexpr int line_bytes(int size) { return 2 * size + 16; }
 
-constexpr int key_line_bytes(const FusedAttentionTraits& traits) {
+constexpr int key_line_bytes(const TraitsOfTerms auto& traits) {
   return line_bytes(line_parts(traits) * traits.key_size);
 }
-constexpr int value_line_bytes(const FusedAttentionTraits& traits) {
+constexpr int value_line_bytes(const TraitsOfTerms auto& traits) {
   return line_bytes(line_parts(traits) * traits.value_size);
 }
 /// Elements of a part of a value's line.

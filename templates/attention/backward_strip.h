@@ -7,6 +7,7 @@
 #include "attention/attention_work.h"
 #include "attention/dropout.h"
 #include "attention/gradient_again.h"
+#include "attention/gradient_scales.h"
 #include "attention/score_bias.h"
 #include "attention/soft_cap.h"
 #include "attention/strip_store.h"
@@ -27,7 +28,11 @@ class BackwardStrip {
         lane_(threadIdx.x % 32),
         rates_(args.walk),
         bias_(args.walk, query_head<F>(args.walk, head, 0)),
-        bias_gradient_(args, head) {}
+        bias_gradient_(args, head),
+        scales_(args, head, first_row) {}
+
+  /// Of operands of terms.
+  __device__ GradientScales<F>& scales() { return scales_; }
 
   /// Once the launch before has stored them.
   __device__ void take_numbers() {
@@ -42,7 +47,7 @@ class BackwardStrip {
 
   /// Of scores that are on their way: those of keys from octet `first` on, that `bits` has.
   template <int octets>
-  __device__ void load_bias(unsigned (&biases)[octets][2], const TilePlaces<F>& places, int first,
+  __device__ void load_bias(unsigned (&biases)[octets][bias_words<F>()], const TilePlaces<F>& places, int first,
                             unsigned bits) const {
     if constexpr (traits.biased) bias_.load(biases, places, first, bits);
   }
@@ -58,9 +63,10 @@ class BackwardStrip {
   }
 
   /// Adds scores, of which exponentials become, and gradients of probabilities to the two numbers of each own query.
+  /// `tile`: of terms.
   template <int octets>
   __device__ void add_rows(float (&scores)[octets][4], const float (&gradients)[octets][4], unsigned bits,
-                           const unsigned (&biases)[octets][2]) {
+                           const unsigned (&biases)[octets][bias_words<F>()], const TileExponents& tile) {
     rates_.cap(scores);
     if constexpr (traits.biased) add_bias<F>(scores, rates_, biases);
     mask_scores<octets>(scores, bits);
@@ -76,6 +82,7 @@ class BackwardStrip {
           sum += is_named(bits, o, i) ? scores[o][i] * gradients[o][i] : 0.0F;
       weighted_[half] = fmaf(weighted_[half], factors[half], sum);
     }
+    if constexpr (traits.terms > 0) note_rows(scores, gradients, bits, factors, tile);
   }
 
   /// Where scores are capped: capped ones in place of them, and the gradients of scores in place of those of
@@ -127,28 +134,33 @@ class BackwardStrip {
     }
   }
 
-  /// Where scores are biased, all of that at once, and by query the gradients by biases, on their way to memory.
+  /// Where scores are biased or of terms, all of that at once, and by query the gradients by biases, on their way to
+  /// memory. `tile`: of terms.
   template <int octets>
-  __device__ void make_biased(float (&scores)[octets][4], float (&gradients)[octets][4], unsigned bits,
-                              SharedAddress numbers, const unsigned (&biases)[octets][2],
-                              const TilePlaces<F>& tile_places, int first) const {
-    const TilePlaces<F> places = tile_places.again();
+  __device__ void make_at_once(float (&scores)[octets][4], float (&gradients)[octets][4], unsigned bits,
+                               SharedAddress numbers, const unsigned (&biases)[octets][bias_words<F>()],
+                               const TilePlaces<F>& tile_places, int first, const TileExponents& tile) {
+    const TilePlaces<F> places = again(tile_places);
 #pragma unroll
     for (int o = 0; o < octets; ++o) {
       float logarithms[2], inners[2], by_bias[4];
       load_columns(logarithms, numbers, o);
       load_columns(inners, numbers + 4, o);
+      [[maybe_unused]] TileExponents::Columns columns;
+      if constexpr (traits.terms > 0) columns = tile.columns(o);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const Curve curve = rates_.curve(scores[o][i]);
-        const float score = rates_.biased(curve.value, HeadBias<F>::of(biases[o], i));
+        const float score = with_bias(curve.value, biases[o], i);
         const float logarithm = part == BackwardPart::by_key ? logarithms[i % 2] : numbers_[i / 2].logarithm;
         const bool named = is_named(bits, o, i);
         scores[o][i] = named ? fast_exp2(fmaf(score, rates_.exponent, -logarithm)) : 0.0F;
+        if constexpr (traits.terms > 0)
+          if (named) note(columns, i, scores[o][i], fabsf(gradients[o][i]) + fabsf(inner(inners, i)), logarithm);
         by_bias[i] = named ? scores[o][i] * (gradients[o][i] - inner(inners, i)) : 0.0F;
         gradients[o][i] = named ? by_bias[i] * curve.slope : 0.0F;
       }
-      if constexpr (part == BackwardPart::by_query)
+      if constexpr (traits.biased && part == BackwardPart::by_query)
         if (bias_gradient_.is_wanted())
           places.visit_octet(first + o, bits >> 4 * o,
                              [&](int i, int place) { bias_gradient_.store(place, by_bias[i]); });
@@ -163,7 +175,9 @@ class BackwardStrip {
       const bool exists = row(half) < args_.walk.rows;
       if (exists && lane_ % 4 == 0)
         store_numbers(args_, head_, row(half), softmax_.origin(half), softmax_.total(half), weighted);
-      make_again(half, is_finite(weighted) && is_finite(softmax_.total(half)));
+      bool finite = is_finite(weighted) && is_finite(softmax_.total(half));
+      if constexpr (traits.terms > 0) finite &= scales_.vouches(args_, half, softmax_.origin(half));  // by all lanes
+      make_again(half, finite);
     }
   }
 
@@ -174,6 +188,10 @@ class BackwardStrip {
     const FusedAttentionArgs& walk = args_.walk;
     using Stored = typename Element<traits.element>::Storage;
     bool finite[2] = {true, true};
+    if constexpr (traits.terms > 0) {
+      scales_.keys().restore(key_sums);
+      if constexpr (part == BackwardPart::by_key) scales_.values().restore(value_sums);
+    }
 #pragma unroll
     for (int i = 0; i < 4 * key_octets; ++i) key_sums[i / 4][i % 4] *= walk.scale;
     StripStore<traits.element, traits.key_size, traits.whole>(
@@ -192,10 +210,50 @@ class BackwardStrip {
     }
     if constexpr (traits.biased && traits.causal && part == BackwardPart::by_query) clear_unseen();
 #pragma unroll
-    for (int half = 0; half < 2; ++half) make_again(half, finite[half]);
+    for (int half = 0; half < 2; ++half) {
+      if constexpr (traits.terms > 0)
+        finite[half] &= scales_.vouches(args_, half, numbers_[half].logarithm);  // by all lanes
+      make_again(half, finite[half]);
+    }
   }
 
  private:
+  /// What an element that is named may lack. By query, the logarithm of all is known at the end.
+  __device__ void note(const TileExponents::Columns& columns, int i, float probability, float magnitude,
+                       float logarithm) {
+    const float allowed = part == BackwardPart::by_key ? 0x1p-22F * fabsf(logarithm) : 0.0F;
+    scales_.note_score(i / 2, columns.keys[i % 2], allowed);
+    scales_.note_gradient(i / 2, columns.keys[i % 2], columns.values[i % 2], probability, magnitude);
+  }
+  /// Of a step's exponentials.
+  template <int octets>
+  __device__ void note_rows(const float (&exponentials)[octets][4], const float (&gradients)[octets][4], unsigned bits,
+                            const float (&factors)[2], const TileExponents& tile) {
+    float lacks[2] = {0.0F, 0.0F}, magnitudes[2] = {0.0F, 0.0F};
+#pragma unroll
+    for (int o = 0; o < octets; ++o) {
+      const TileExponents::Columns columns = tile.columns(o);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (!is_named(bits, o, i)) continue;
+        scales_.note_score(i / 2, columns.keys[i % 2], 0.0F);
+        lacks[i / 2] = fmaf(exponentials[o][i], columns.values[i % 2], lacks[i / 2]);
+        magnitudes[i / 2] = fmaf(exponentials[o][i], fabsf(gradients[o][i]), magnitudes[i / 2]);
+      }
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) scales_.note_row(half, factors[half], lacks[half], magnitudes[half]);
+  }
+
+  __device__ float with_bias(float score, const unsigned (&biases)[bias_words<F>()], int i) const {
+    if constexpr (traits.biased) return rates_.biased(score, HeadBias<F>::of(biases, i));
+    else return score;
+  }
+  static __device__ TilePlaces<F> again(const TilePlaces<F>& places) {
+    if constexpr (traits.biased) return places.again();
+    else return places;
+  }
+
   __device__ long long row(int half) const { return first_row_ + lane_ / 4 + 8 * half; }
   static __device__ bool is_named(unsigned bits, int octet, int i) { return (bits >> (4 * octet + i) & 1) != 0; }
 
@@ -241,6 +299,7 @@ class BackwardStrip {
   HeadBias<F> bias_;
   const BiasGradient<F> bias_gradient_;
   QueryNumbers numbers_[2] = {};
+  [[no_unique_address]] GradientScales<F> scales_;
   OnlineSoftmax softmax_;
   float weighted_[2] = {0.0F, 0.0F};
 };

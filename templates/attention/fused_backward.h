@@ -12,6 +12,7 @@
 #include "attention/backward_strip.h"
 #include "attention/dropout.h"
 #include "attention/mma_products.h"
+#include "attention/score_scales.h"
 #include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
 #include "parts/ring_place.h"
@@ -19,14 +20,17 @@
 
 namespace vostok {
 
-/// A stage: lines of key_size, lines of value_size, two numbers for each.
+/// A stage: lines of key_size, lines of value_size, two numbers for each, and the exponents of terms.
 template <class F>
 struct BackwardPlaces {
-  static constexpr int key_line = line_bytes(F::traits.key_size), value_line = line_bytes(F::traits.value_size);
+  static constexpr int key_line = key_line_bytes(F::traits), value_line = value_line_bytes(F::traits);
   static constexpr int values = tile_keys() * key_line, numbers = values + tile_keys() * value_line;
+  static constexpr int exponents = numbers + 8 * tile_keys();
 
   static __device__ unsigned key(int line, int chunk) { return line * key_line + 16 * chunk; }
   static __device__ unsigned value(int line, int chunk) { return values + line * value_line + 16 * chunk; }
+  static __device__ unsigned key_exponent(int line) { return exponents + 4 * line; }
+  static __device__ unsigned value_exponent(int line) { return key_exponent(tile_keys() + line); }
 };
 
 template <class F>
@@ -41,6 +45,7 @@ class BackwardWarp {
   static constexpr auto config = F::config;
   static constexpr BackwardPart part = traits.part;
   static constexpr int octets = config.step_keys / 8;
+  static constexpr Dtype type = multiplied_type(traits);
   using Places = BackwardPlaces<F>;
   static constexpr int key_line = Places::key_line, value_line = Places::value_line;
 
@@ -51,7 +56,7 @@ class BackwardWarp {
         keys_(own + own_fragment(threadIdx.x / 32 * strip_queries(), key_line)),
         values_(own +
                 (block_queries(config) * key_line + own_fragment(threadIdx.x / 32 * strip_queries(), value_line))),
-        sign_(ScoreRates<F>::flips_scores(args.walk) ? 0x80008000U : 0) {}
+        sign_(traits.terms == 0 && ScoreRates<F>::flips_scores(args.walk) ? 0x80008000U : 0) {}
 
   /// Once the launch before has stored them.
   __device__ void take_numbers() { strip_.take_numbers(); }
@@ -60,8 +65,10 @@ class BackwardWarp {
 
   /// A tile, and which of its bits' probabilities are kept.
   __device__ void add(SharedAddress stage, const unsigned (&bits)[1], const TilePlaces<F>& places, unsigned kept) {
-#pragma unroll
-    for (int p = 0; p < tile_keys() / config.step_keys; ++p) {
+    constexpr int steps = tile_keys() / config.step_keys;
+    // Of terms the compiler would mix steps, and registers are few. Places of biases are found by constants.
+#pragma unroll(traits.terms > 0 && !traits.biased ? 1 : steps)
+    for (int p = 0; p < steps; ++p) {
       unsigned of_part[1];
       if (part_bits<octets>(of_part, bits, p))
         add_part(stage, p * config.step_keys, of_part[0], places, kept >> 4 * octets * p);
@@ -75,36 +82,68 @@ class BackwardWarp {
 
  private:
   __device__ void add_part(SharedAddress stage, int first, unsigned bits, const TilePlaces<F>& places, unsigned kept) {
-    [[maybe_unused]] unsigned biases[octets][2];
+    [[maybe_unused]] unsigned biases[octets][bias_words<F>()];
     strip_.load_bias(biases, places, first / 8, bits);
     float scores[1][octets][4] = {}, gradients[1][octets][4] = {};
-    multiply_lines<traits.element, traits.key_size>(
-        scores, stage + column_fragment(first, key_line), key_line,
-        [&](unsigned(&own)[1][4], int k) { load_strips(own, keys_, key_line, k, sign_); });
-    multiply_lines<traits.element, traits.value_size>(
-        gradients, stage + (Places::values + column_fragment(first, value_line)), value_line,
-        [&](unsigned(&own)[1][4], int k) { load_strips(own, values_, value_line, k, 0); });
+    multiply<traits.key_size>(scores, stage + column_fragment(first, key_line), key_line, keys_, sign_);
+    multiply<traits.value_size>(gradients, stage + (Places::values + column_fragment(first, value_line)), value_line,
+                                values_, 0);
+    const TileExponents exponents = {stage + Places::key_exponent(first), stage + Places::value_exponent(first)};
+    if constexpr (traits.terms > 0) strip_.scales().size(scores[0], gradients[0], exponents);
     strip_.drop_gradients(gradients[0], kept);
     if constexpr (part == BackwardPart::rows) {
-      strip_.add_rows(scores[0], gradients[0], bits, biases);
+      strip_.add_rows(scores[0], gradients[0], bits, biases, exponents);
     } else {
       const SharedAddress numbers = stage + (Places::numbers + 8 * first);
-      if constexpr (traits.biased) {
-        strip_.make_biased(scores[0], gradients[0], bits, numbers, biases, places, first / 8);
+      if constexpr (traits.biased || traits.terms > 0) {
+        strip_.make_at_once(scores[0], gradients[0], bits, numbers, biases, places, first / 8, exponents);
       } else {
         if constexpr (traits.capped) strip_.cap(scores[0], gradients[0], numbers);
         strip_.make_probabilities(scores[0], bits, numbers);
         strip_.make_gradients(gradients[0], scores[0], bits, numbers);
       }
-      unsigned weights[1][octets / 2][4];
-      pack_weights<traits.element>(weights[0], gradients[0]);
-      multiply_weights<traits.element>(key_sums_, weights, stage + row_fragment(first, key_line), key_line);
+      if constexpr (traits.terms > 0) weigh(strip_.scales().keys(), gradients[0], key_sums_[0], exponents.keys);
+      add_products<traits.key_size>(key_sums_, gradients[0], stage + row_fragment(first, key_line), key_line);
       if constexpr (part == BackwardPart::by_key) {
         drop<F, octets>(scores[0], kept);
-        pack_weights<traits.element>(weights[0], scores[0]);
-        multiply_weights<traits.element>(value_sums_, weights,
-                                         stage + (Places::values + row_fragment(first, value_line)), value_line);
+        if constexpr (traits.terms > 0) weigh(strip_.scales().values(), scores[0], value_sums_[0], exponents.values);
+        add_products<traits.value_size>(value_sums_, scores[0],
+                                        stage + (Places::values + row_fragment(first, value_line)), value_line);
       }
+    }
+  }
+
+  /// Adds the products of own lines with others.
+  template <int size>
+  static __device__ void multiply(float (&sums)[1][octets][4], SharedAddress others, int line_bytes, SharedAddress own,
+                                  unsigned sign) {
+    if constexpr (traits.terms == 2) multiply_split_lines<size>(sums[0], own, others, line_bytes, 2 * size);
+    else
+      multiply_lines<type, size>(sums, others, line_bytes, [&](unsigned(&fragments)[1][4], int k) {
+        load_strips(fragments, own, line_bytes, k, sign);
+      });
+  }
+
+  template <int count>
+  static __device__ void weigh(WeightScale& scale, float (&weights)[octets][4], float (&sums)[count][4],
+                               SharedAddress exponents) {
+    float factors[2];
+    scale.weigh(weights, factors, exponents);
+    scale_sums(sums, factors);
+  }
+
+  /// Adds the products of weights with lines [size].
+  template <int size>
+  static __device__ void add_products(float (&sums)[1][size / 8][4], const float (&weights)[octets][4],
+                                      SharedAddress lines, int line_bytes) {
+    if constexpr (traits.terms == 2) {
+      unsigned packed[2][octets / 2][4];
+      pack_parts<F>(packed, weights);
+      multiply_split_weights(sums[0], packed, lines, line_bytes, 2 * size);
+    } else {
+      unsigned packed[1][octets / 2][4];
+      pack_weights<type>(packed[0], weights);
+      multiply_weights<type>(sums, packed, lines, line_bytes);
     }
   }
 
@@ -119,17 +158,22 @@ class BackwardWarp {
 /// A block's own lines: of key_size, and behind them of value_size.
 template <class F>
 __device__ inline void copy_block(const FusedBackwardArgs& args, const AttentionWork<F>& work, SharedAddress own) {
-  constexpr auto traits = F::traits;
   constexpr int block_threads = threads(F::config);
   using Places = BackwardPlaces<F>;
   const FusedAttentionArgs& walk = args.walk;
-  copy_own_lines<F, traits.key_size, block_threads>(
-      {walk.query, walk.query_leading, walk.query_stride}, walk.key_size, work.head, work.first_row, walk.rows,
-      threadIdx.x, [&](int line, int chunk) { return own + (line * Places::key_line + 16 * chunk); });
-  const SharedAddress values = own + block_queries(F::config) * Places::key_line;
-  copy_own_lines<F, traits.value_size, block_threads>(
-      {args.own_values, args.own_values_leading, args.own_values_stride}, walk.value_size, work.head, work.first_row,
-      walk.rows, threadIdx.x, [&](int line, int chunk) { return values + (line * Places::value_line + 16 * chunk); });
+  LinesOfHeads keys = {walk.query, walk.query_leading, walk.query_stride};
+  LinesOfHeads values = {args.own_values, args.own_values_leading, args.own_values_stride};
+  if constexpr (F::traits.terms > 0) {
+    keys = lines_of_terms(walk.terms.query, key_elements<F>(), walk.rows);
+    values = lines_of_terms(args.own_value_terms, value_elements<F>(), walk.rows);
+  }
+  copy_own_lines<F, key_elements<F>(), block_threads>(
+      keys, walk.key_size, work.head, work.first_row, walk.rows, threadIdx.x,
+      [&](int line, int chunk) { return own + (line * Places::key_line + 16 * chunk); });
+  const SharedAddress own_values = own + block_queries(F::config) * Places::key_line;
+  copy_own_lines<F, value_elements<F>(), block_threads>(
+      values, walk.value_size, work.head, work.first_row, walk.rows, threadIdx.x,
+      [&](int line, int chunk) { return own_values + (line * Places::value_line + 16 * chunk); });
 }
 
 template <class F>
@@ -175,9 +219,16 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
       TilePlaces<F> places[1];  // not those of the next tile beside: registers are few
       load_places<F>(places, walk, tile, work.end_tile, strip);
-      wait_async<config.stages - 2>();
-      __syncthreads();
-      copy_into((place.stage + config.stages - 1) % config.stages);
+      if constexpr (config.stages == 1) {
+        __syncthreads();
+        copy_into(0);
+        wait_async<0>();
+        __syncthreads();
+      } else {
+        wait_async<config.stages - 2>();
+        __syncthreads();
+        copy_into((place.stage + config.stages - 1) % config.stages);
+      }
       unsigned next_bits[1] = {};
       const int next = work.behind(tile);
       if (next < work.end_tile) load_bits<F>(next_bits, walk, work, next, strip);

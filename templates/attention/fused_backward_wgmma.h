@@ -91,7 +91,7 @@ class BackwardGroup {
   __device__ void add(unsigned stage, SharedAddress numbers, unsigned bits, const TilePlaces<F>& places,
                       Meanwhile meanwhile) {
     float scores[octets][4], gradients[octets][4];
-    [[maybe_unused]] unsigned biases[octets][2];
+    [[maybe_unused]] unsigned biases[octets][bias_words<F>()];
     multiply_lines<traits.key_size>(scores, own_, stage);
     multiply_lines<traits.value_size>(gradients, own_ + Slabs::own_values, stage + Slabs::values);
     strip_.load_bias(biases, places, 0, bits);
@@ -106,7 +106,7 @@ class BackwardGroup {
       wait_multiplications();
       settle_multiplications(gradients);
       strip_.drop_gradients(gradients, kept);
-      strip_.add_rows(scores, gradients, bits, biases);
+      strip_.add_rows(scores, gradients, bits, biases, {});
     } else {
       if constexpr (traits.capped || traits.biased) {
         wait_multiplications();
@@ -114,7 +114,7 @@ class BackwardGroup {
         strip_.drop_gradients(gradients, kept);
       }
       if constexpr (traits.capped && !traits.biased) strip_.cap(scores, gradients, numbers);
-      if constexpr (traits.biased) strip_.make_biased(scores, gradients, bits, numbers, biases, places, 0);
+      if constexpr (traits.biased) strip_.make_at_once(scores, gradients, bits, numbers, biases, places, 0, {});
       else strip_.make_probabilities(scores, bits, numbers);
       wait_multiplications();
       settle_multiplications(gradients);

@@ -89,4 +89,63 @@ __device__ inline void multiply_weights(float (&sums)[strips][octets][4], const 
     }
 }
 
+// Of a strip's lines, other lines and weights of two f16 terms: three products, without that of both small ones. Each
+// fragment is read once. `second_part`: bytes from the first terms of a line to the second ones.
+
+/// Products with small terms are added up apart, as tensor cores round towards zero at every addition.
+template <int size, int octets>
+__device__ inline void multiply_split_lines(float (&sums)[octets][4], SharedAddress own, SharedAddress lines,
+                                            int line_bytes, int second_part) {
+  float small[octets][4] = {};
+#pragma unroll
+  for (int k = 0; k < size / 16; ++k) {
+    unsigned high[4], low[4];
+    load_matrices<false>(high, own + 32 * k);
+    load_matrices<false>(low, own + (second_part + 32 * k));
+#pragma unroll
+    for (int o = 0; o < octets; o += 2) {
+      const SharedAddress at = lines + (8 * o * line_bytes + 32 * k);
+      unsigned other_high[2][2], other_low[2][2];
+      load_fragments<false>(other_high, at);
+      load_fragments<false>(other_low, at + second_part);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        mma_f16(small[o + i], low, other_high[i]);
+        mma_f16(sums[o + i], high, other_high[i]);
+        mma_f16(small[o + i], high, other_low[i]);
+      }
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < 4 * octets; ++i) sums[i / 4][i % 4] += small[i / 4][i % 4];
+}
+
+/// A step's sums are added by CUDA cores, some octets at a time: registers are few.
+template <int steps, int octets>
+__device__ inline void multiply_split_weights(float (&sums)[octets][4], const unsigned (&weights)[2][steps][4],
+                                              SharedAddress lines, int line_bytes, int second_part) {
+  constexpr int some = octets % 4 == 0 ? 4 : 2;
+#pragma unroll
+  for (int first = 0; first < octets; first += some) {
+    float of_step[some][4] = {};
+#pragma unroll
+    for (int j = 0; j < steps; ++j)
+#pragma unroll
+      for (int o = 0; o < some; o += 2) {
+        const SharedAddress at = lines + (16 * j * line_bytes + 16 * (first + o));
+        unsigned high[2][2], low[2][2];
+        load_fragments<true>(high, at);
+        load_fragments<true>(low, at + second_part);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) mma_f16(of_step[o + i], weights[1][j], high[i]);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) mma_f16(of_step[o + i], weights[0][j], low[i]);
+#pragma unroll
+        for (int i = 0; i < 2; ++i) mma_f16(of_step[o + i], weights[0][j], high[i]);
+      }
+#pragma unroll
+    for (int i = 0; i < 4 * some; ++i) sums[first + i / 4][i % 4] += of_step[i / 4][i % 4];
+  }
+}
+
 }  // namespace vostok

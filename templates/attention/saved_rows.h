@@ -30,6 +30,7 @@ __global__ void __launch_bounds__(32 * F::config.warps) saved_rows(const __grid_
   const auto* const output = static_cast<const Stored*>(args.output) + first;
   const auto* const gradient = static_cast<const Stored*>(args.own_values) + first;
   float sum = 0.0F;
+  [[maybe_unused]] float magnitudes = 0.0F, largest = 0.0F, gradients = 0.0F;
 #pragma unroll
   for (int p = 0; p < parts; ++p) {
     const int at = each * (static_cast<int>(lane) + 32 * p);
@@ -37,9 +38,22 @@ __global__ void __launch_bounds__(32 * F::config.warps) saved_rows(const __grid_
     const Piece a = load_global(reinterpret_cast<const Piece*>(output + at)),
                 b = load_global(reinterpret_cast<const Piece*>(gradient + at));
 #pragma unroll
-    for (int i = 0; i < each; ++i) sum = fmaf(Type::to_float(a.at[i]), Type::to_float(b.at[i]), sum);
+    for (int i = 0; i < each; ++i) {
+      sum = fmaf(Type::to_float(a.at[i]), Type::to_float(b.at[i]), sum);
+      if constexpr (traits.terms > 0) {
+        magnitudes += fabsf(Type::to_float(a.at[i]) * Type::to_float(b.at[i]));
+        largest = fmaxf(largest, fabsf(Type::to_float(a.at[i])));
+        gradients += fabsf(Type::to_float(b.at[i]));
+      }
+    }
   }
   sum = warp_sum<1>(sum);
+  if constexpr (traits.terms > 0) {
+    // An output's elements lack about 2^-30 of its largest, however small they are: terms of values are to blame.
+    const float largest_of_row = __builtin_bit_cast(float, warp_largest(__builtin_bit_cast(int, largest)));
+    const bool vouched = largest_of_row * warp_sum<1>(gradients) <= 0x1p10F * warp_sum<1>(magnitudes);
+    if (!vouched) return GradientAgain<F>(args, line / args.queries, line % args.queries).make();
+  }
   if (lane != 0) return;
   const float logarithm = args.logarithms[line];
   // A query that names no key, or only scores of -infinity.

@@ -12,6 +12,7 @@
 #include "attention/attention_work.h"
 #include "attention/online_softmax.h"
 #include "attention/soft_cap.h"
+#include "attention/term_exponents.h"
 #include "parts/finite.h"
 #include "parts/loads.h"
 #include "parts/shared_address.h"
@@ -69,8 +70,8 @@ class ScoreScales<F, true> {
     for (int half = 0; half < 2; ++half) {
       const long long row = first_row + threadIdx.x % 32 / 4 + 8 * half;
       const int exponent = row < args.rows ? load_global(args.terms.query.exponents + head * args.rows + row) : 0;
-      if constexpr (sized) rates_[half] = finite_rate(args.scale) * power(exponent - term_exponent_bias());
-      else rates_[half] = exponent_rate(args.scale) * power(exponent - term_exponent_bias());
+      if constexpr (sized) rates_[half] = finite_rate(args.scale) * power_of_two(exponent - term_exponent_bias());
+      else rates_[half] = exponent_rate(args.scale) * power_of_two(exponent - term_exponent_bias());
     }
   }
 
@@ -82,7 +83,7 @@ class ScoreScales<F, true> {
     for (int o = 0; o < octets; ++o)
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const float factor = power(exponent_at(exponents, column(o, i)) - term_exponent_bias());
+        const float factor = power_of_two(exponent_at(exponents, fragment_column(o, i)) - term_exponent_bias());
         if constexpr (sized) {  // by one number, as a score that overflows on its way would be capped, and not be seen
           scores[o][i] *= factor * rates_[0];
           scores[o][i + 2] *= factor * rates_[1];
@@ -106,14 +107,14 @@ class ScoreScales<F, true> {
     const int largest = largest_of<keys>(values, value_largest_);
     if (largest != value_largest_) {
 #pragma unroll
-      for (float& factor : factors) factor *= power(value_largest_ - largest);
+      for (float& factor : factors) factor *= power_of_two(value_largest_ - largest);
       value_largest_ = largest;
     }
 #pragma unroll
     for (int o = 0; o < octets; ++o)
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const float factor = power(exponent_at(values, column(o, i)) - largest + weight_exponent);
+        const float factor = power_of_two(exponent_at(values, fragment_column(o, i)) - largest + weight_exponent);
         scores[o][i] *= factor;
         scores[o][i + 2] *= factor;
       }
@@ -124,7 +125,7 @@ class ScoreScales<F, true> {
   template <int octets>
   __device__ void finish(float (&sums)[octets][4], const OnlineSoftmax& softmax, int keys) const {
     const int exponent = value_largest_ - term_exponent_bias() - weight_exponent;
-    const float lower = power(exponent / 2), upper = power(exponent - exponent / 2);
+    const float lower = power_of_two(exponent / 2), upper = power_of_two(exponent - exponent / 2);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float largest = largest_of_row(sums, half);
@@ -139,13 +140,6 @@ class ScoreScales<F, true> {
   }
 
  private:
-  /// 2^exponent; 0 below f32's normal range.
-  static __device__ float power(int exponent) {
-    return __builtin_bit_cast(float, static_cast<unsigned>(max(exponent + 127, 0)) << 23);
-  }
-  static __device__ int exponent_at(SharedAddress exponents, int key) {
-    return static_cast<int>(load_word(exponents + 4 * key));
-  }
   /// The largest exponent of a step, and what was the largest `so_far`. Every lane comes here.
   template <int keys>
   static __device__ int largest_of(SharedAddress exponents, int so_far) {
@@ -155,14 +149,13 @@ class ScoreScales<F, true> {
         so_far = max(so_far, exponent_at(exponents, i + static_cast<int>(threadIdx.x % 32)));
     return warp_largest(so_far);
   }
-  static __device__ int column(int octet, int i) { return 8 * octet + static_cast<int>(threadIdx.x % 4 * 2) + i; }
 
   /// Whether scores are as good as f32's: within 2^-17, or 2^-22 of the largest, whatever small elements lost.
   __device__ bool vouches_for_scores(const OnlineSoftmax& softmax, int half) const {
     constexpr float lost = 2.0F * traits.key_size;
     constexpr int exponent = term_lost_exponent() + term_largest_exponent();
     const float rate = sized ? fabsf(rates_[half]) * ScoreRates<F>::log2_e : rates_[half];
-    const float most = lost * rate * power(key_largest_ - term_exponent_bias() + exponent);
+    const float most = lost * rate * power_of_two(key_largest_ - term_exponent_bias() + exponent);
     return most <= 0x1p-17F + 0x1p-22F * fabsf(softmax.origin(half));
   }
 

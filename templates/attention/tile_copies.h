@@ -16,11 +16,11 @@ namespace vostok {
 /// Elements of a line as it is copied.
 template <class F>
 consteval int key_elements() {
-  return terms_of(F::traits) > 0 ? terms_of(F::traits) * F::traits.key_size : F::traits.key_size;
+  return F::traits.terms > 0 ? F::traits.terms * F::traits.key_size : F::traits.key_size;
 }
 template <class F>
 consteval int value_elements() {
-  if constexpr (terms_of(F::traits) > 0) return terms_of(F::traits) * value_part(F::traits, F::config);
+  if constexpr (F::traits.terms > 0) return F::traits.terms * value_part(F::traits, F::config);
   else return F::traits.value_size;
 }
 
@@ -35,7 +35,7 @@ __device__ inline void copy_line(const void* operand, long long first, int own_s
   for (int c = 0; c < chunks; c += 8) {
     const int chunk = c + own;
     if (chunks % 8 != 0 && chunk >= chunks) continue;
-    if constexpr (F::traits.whole || terms_of(F::traits) > 0) {
+    if constexpr (F::traits.whole || F::traits.terms > 0) {
       copy_async_if(there, place(chunk), from + 8 * chunk);
     } else {
       const int bytes = there ? min(max(2 * (own_size - 8 * chunk), 0), 16) : 0;
@@ -70,12 +70,12 @@ __device__ inline LinesOfHeads lines_of_terms(const TermLines& lines, int elemen
 }
 template <class F>
 __device__ inline LinesOfHeads key_lines(const FusedAttentionArgs& args) {
-  if constexpr (terms_of(F::traits) > 0) return lines_of_terms(args.terms.key, key_elements<F>(), args.keys);
+  if constexpr (F::traits.terms > 0) return lines_of_terms(args.terms.key, key_elements<F>(), args.keys);
   else return {args.key, args.key_leading, args.key_stride};
 }
 template <class F>
 __device__ inline LinesOfHeads value_lines(const FusedAttentionArgs& args) {
-  if constexpr (terms_of(F::traits) > 0) return lines_of_terms(args.terms.value, value_elements<F>(), args.keys);
+  if constexpr (F::traits.terms > 0) return lines_of_terms(args.terms.value, value_elements<F>(), args.keys);
   else return {args.value, args.value_leading, args.value_stride};
 }
 
@@ -84,7 +84,7 @@ template <class F, class Places, int threads>
 __device__ inline void copy_queries(const FusedAttentionArgs& args, long long head, long long first_row,
                                     SharedAddress to, unsigned thread) {
   LinesOfHeads lines = {args.query, args.query_leading, args.query_stride};
-  if constexpr (terms_of(F::traits) > 0) lines = lines_of_terms(args.terms.query, key_elements<F>(), args.rows);
+  if constexpr (F::traits.terms > 0) lines = lines_of_terms(args.terms.query, key_elements<F>(), args.rows);
   copy_own_lines<F, key_elements<F>(), threads>(lines, args.key_size, head, first_row, args.rows, thread,
                                                 [&](int line, int chunk) { return to + Places::query(line, chunk); });
 }
@@ -167,7 +167,7 @@ class TileCopies {
     const LinesOfHeads keys = key_lines<F>(args_);
     copy_line<F, key_elements<F>()>(keys.operand, key_ + key * keys.leading, args_.key_size, there,
                                     [&](int chunk) { return stage + Places::key(line, chunk); });
-    if constexpr (terms_of(traits) > 0) copy_exponents<F, Places>(args_, head_, key, there, stage, line);
+    if constexpr (traits.terms > 0) copy_exponents<F, Places>(args_, head_, key, there, stage, line);
   }
   __device__ void copy_value(SharedAddress stage, int line, long long key, bool there) {
     const LinesOfHeads values = value_lines<F>(args_);
@@ -186,8 +186,8 @@ class TileCopies {
     if (tile_ < end_ || --turns_ == 0) return;
     tile_ = first_;
     ++head_;
-    key_ += args_.key_stride;
-    value_ += args_.value_stride;
+    key_ += key_lines<F>(args_).stride;
+    value_ += value_lines<F>(args_).stride;
   }
 
   __device__ void look_up() {

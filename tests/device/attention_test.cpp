@@ -203,21 +203,23 @@ TEST_CASE("attention of 16-bit elements runs as one kernel, by itself or by name
     CHECK(code_of([&] { context.plan(strict, topology, {.family = "fused_mma"}); }, &message) ==
           ErrorCode::unsupported);
     CHECK(message.find("math = strict") != std::string::npos);
-    const SparseAttentionBackward gradients{.forward = {.n = 32}};
+    const SparseAttentionBackward gradients{.forward = strict};
     CHECK(code_of([&] { context.plan(gradients, topology, {.family = "fused_backward"}); }, &message) ==
           ErrorCode::unsupported);
-    CHECK(message.find("elements have 16 bits") != std::string::npos);
+    CHECK(message.find("math = strict") != std::string::npos);
   });
 }
 
-TEST_CASE("attention of f32 runs as one kernel, and gradients read what it saves") {
+TEST_CASE("attention of f32 runs as one kernel, and gradients of either way read what it saves") {
   on_every_device([](const Context& context) {
     const sparse::Csr mask = with_gaps(70, 90, 6);
     for (const Math math : {Math::accurate, Math::tf32}) {
       CAPTURE(name(math));
       const SparseAttention problem = interleaved({.n = 32, .batch = 2, .math = math, .saved = Saved::row_statistics});
       check_both(context, problem, mask, {.family = "fused_mma"});
-      check_both(context, problem, mask, {});
+      check_both(context, problem, mask, {}, {.family = "fused_backward"});
+      check_both(context, problem, mask, step_by_step, {.family = "fused_backward"});
+      check_both(context, problem, mask, {.family = "fused_mma"}, step_by_step);
     }
   });
 }

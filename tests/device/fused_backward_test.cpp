@@ -19,16 +19,30 @@ using namespace vostok;
 
 namespace {
 
+test::TriedFamily tried_by_mma() {
+  return {ops::make_fused_backward(),
+          {{"warps", {"2", "4", "8"}},
+           {"step_keys", {"16", "32", "64"}},
+           {"stages", {"1", "2", "3", "4"}},
+           {"min_blocks", {"1", "2"}}}};
+}
+
 const std::vector<test::TriedFamily>& tried() {
   static const std::vector<test::TriedFamily> list = [] {
     std::vector<test::TriedFamily> made;
-    made.push_back({ops::make_fused_backward(),
-                    {{"warps", {"2", "4", "8"}},
-                     {"step_keys", {"16", "32", "64"}},
-                     {"stages", {"2", "3", "4"}},
-                     {"min_blocks", {"1", "2"}}}});
+    made.push_back(tried_by_mma());
     made.push_back({ops::make_fused_backward_wgmma(),
                     {{"groups", {"1", "2", "3"}}, {"stages", {"2", "3", "5"}}, {"min_blocks", {"1", "2"}}}});
+    return made;
+  }();
+  return list;
+}
+
+/// Those that take f32.
+const std::vector<test::TriedFamily>& tried_in_f32() {
+  static const std::vector<test::TriedFamily> list = [] {
+    std::vector<test::TriedFamily> made;
+    made.push_back(tried_by_mma());
     return made;
   }();
   return list;
@@ -40,8 +54,8 @@ void check(const test::StepDevice& on, const ops::Family& family, const SparseAt
                   << ", value_size " << problem.value_size << ", batch " << problem.batch << ", key_heads "
                   << problem.key_heads << ", capped " << problem.capped << ", causal " << problem.causal << ", biased "
                   << problem.biased << ", bias_stride " << problem.bias_stride << ", dropped " << problem.dropped
-                  << ", " << name(problem.element) << ", saved " << name(problem.saved) << ", " << family.name() << " "
-                  << to_text(config.to_map()));
+                  << ", " << std::string(name(problem.element)) << ", " << std::string(name(problem.math)) << ", saved "
+                  << std::string(name(problem.saved)) << ", " << family.name() << " " << to_text(config.to_map()));
   const auto topology = on.topology(mask.view());
   const std::int64_t saved = plan::AttentionSteps(problem, topology->statistics(), problem.batch).saved_bytes();
   tune::AttentionBackwardCase operands(on.device(), {.forward = problem}, mask, 5, saved);
@@ -114,8 +128,9 @@ void check_lines(const std::vector<float>& usual, const std::vector<float>& foun
 }
 
 /// Configs of each family on problems that random_problem(random) draws.
-void check_configs(std::uint64_t seed, SparseAttention (*random_problem)(sparse::Random&)) {
-  test::check_configs(tried(), seed, test::thread_sanitized ? 1 : 10, random_problem,
+void check_configs(std::uint64_t seed, SparseAttention (*random_problem)(sparse::Random&),
+                   const std::vector<test::TriedFamily>& families = tried()) {
+  test::check_configs(families, seed, test::thread_sanitized ? 1 : 10, random_problem,
                       [](const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem,
                          const sparse::Csr& mask, const auto& draw) {
                         const auto topology = on.topology(mask.view());
@@ -142,6 +157,14 @@ TEST_CASE("gradients of attention without scores: configs where elements of the 
 
 TEST_CASE("gradients of attention without scores: configs where probabilities are dropped") {
   check_configs(4515, test::random_attention_dropped);
+}
+
+TEST_CASE("gradients of attention without scores: configs on f32, as one 16-bit term or two") {
+  check_configs(4516, test::random_attention_of_f32, tried_in_f32());
+}
+
+TEST_CASE("gradients of attention without scores: configs on f32 capped, causal, with biases and dropout") {
+  check_configs(4517, test::random_attention_of_f32_beyond, tried_in_f32());
 }
 
 TEST_CASE("gradients of attention without scores: NaN in a value touches the lines that meet it, and no others") {

@@ -31,7 +31,8 @@ FusedBackwardTraits traits(const AttentionBackwardQuery& query, BackwardPart par
           .capped = attention.capped,
           .causal = attention.causal,
           .biased = attention.biased,
-          .dropped = attention.dropped};
+          .dropped = attention.dropped,
+          .terms = fused_attention::terms_of(attention)};
 }
 
 TopologyStatistics transposed(TopologyStatistics mask) {
@@ -49,10 +50,12 @@ WalkedTiles walked_tiles(const AttentionBackwardQuery& query, int block_lines) {
   return {.by_query = tiles(query.statistics), .by_key = tiles(transposed(query.statistics))};
 }
 
-std::int64_t workspace_bytes(const AttentionBackwardQuery& query) {
+fused_attention::TermsPlaces terms_places(const AttentionBackwardQuery& query) {
   const std::int64_t queries = checked_multiply(query.attention().batch, query.statistics.rows, "queries of all heads");
-  return checked_multiply(queries, 2 * sizeof(float), "numbers of all queries");
+  return fused_attention::terms_places(query, checked_multiply(queries, 2 * sizeof(float), "numbers of all queries"));
 }
+
+std::int64_t workspace_bytes(const AttentionBackwardQuery& query) { return terms_places(query).bytes; }
 
 device::Dim3 Binding::operator()(const AttentionBackwardArguments& call, FusedBackwardArgs& args) const {
   args = fixed;
@@ -71,6 +74,10 @@ device::Dim3 Binding::operator()(const AttentionBackwardArguments& call, FusedBa
   args.own_values = by_key ? call.value : call.output_gradient;
   args.key_gradient = by_key ? call.key_gradient : call.query_gradient;
   args.value_gradient = call.value_gradient;
+  const AttentionTerms lines = terms.at(call.workspace);
+  const TermLines output_gradient = terms.output_gradient_at(call.workspace);
+  args.walk.terms = by_key ? AttentionTerms{.query = lines.key, .key = lines.query, .value = output_gradient} : lines;
+  args.own_value_terms = by_key ? lines.value : output_gradient;
   if (of_saved) return {static_cast<unsigned>(blocks)};
   return grid_of(blocks, fixed.walk.heads);
 }
@@ -84,7 +91,7 @@ Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPa
       outputs{attention.output_leading, attention.output_stride};
   const Lines own = by_key ? keys : queries, own_values = by_key ? values : outputs;
   const Lines other = by_key ? queries : keys, other_values = by_key ? outputs : values;
-  Binding made{.fixed = {}, .blocks = 0, .part = part};
+  Binding made{.fixed = {}, .terms = terms_places(query), .blocks = 0, .part = part};
   FusedAttentionArgs& walk = made.fixed.walk;
   walk.query_leading = own.leading;
   walk.query_stride = own.stride;
@@ -98,6 +105,7 @@ Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPa
   walk.group = static_cast<int>(group_of(attention));
   walk.key_offset = query.statistics.cols - query.statistics.rows;
   walk.rows = by_key ? query.statistics.cols : query.statistics.rows;
+  walk.keys = by_key ? query.statistics.rows : query.statistics.cols;
   walk.key_size = static_cast<int>(attention.n);
   walk.value_size = static_cast<int>(attention.value_size);
   walk.tiles = by_key ? topology.transposed.key_tiles : topology.key_tiles;

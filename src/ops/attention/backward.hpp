@@ -29,12 +29,16 @@ struct WalkedTiles {
 };
 WalkedTiles walked_tiles(const AttentionBackwardQuery& query, int block_lines);
 
-/// Two numbers for each query.
+/// Two numbers for each query, and terms of f32.
 std::int64_t workspace_bytes(const AttentionBackwardQuery& query);
+
+/// Terms of f32, behind the two numbers of each query.
+fused_attention::TermsPlaces terms_places(const AttentionBackwardQuery& query);
 
 /// Fills a kernel's arguments from a call's.
 struct Binding {
   FusedBackwardArgs fixed;
+  fused_attention::TermsPlaces terms;
   std::int64_t blocks;
   BackwardPart part;
   bool of_saved = false;  ///< the launch that makes numbers of what the forward pass left: a warp for each query
@@ -59,15 +63,11 @@ inline constexpr Rule<Case> masks_have_tiles{
     }};
 
 /// Own has `config_name`, its config's type, and `features` of its kernels (KernelRequest), beside what ListedFamily
-/// asks for.
+/// asks for, `declines_element` among it.
 template <class Own, class OwnConfig>
 struct BackwardFamily : fused_attention::ListedFamily<Own, AttentionBackwardQuery, OwnConfig> {
   using Query = AttentionBackwardQuery;
 
-  static std::optional<std::string> declines_element(Dtype element) {
-    if (size_of(element) != 2) return "elements have 16 bits";
-    return std::nullopt;
-  }
   static TopologyNeeds needs(const Query& query, const OwnConfig& config) {
     return {.index = traits(query, BackwardPart::rows).index,
             .key_tile_queries = block_queries(config),
@@ -78,10 +78,14 @@ struct BackwardFamily : fused_attention::ListedFamily<Own, AttentionBackwardQuer
     return attention_backward::workspace_bytes(query);
   }
   static std::vector<Launch> launches(const Query& query, const OwnConfig& config, const TopologyPointers& topology) {
-    return {has_row_statistics(query) ? saved_rows_launch(query, topology)
-                                      : launch(query, config, BackwardPart::rows, topology),
-            launch(query, config, BackwardPart::by_query, topology),
-            launch(query, config, BackwardPart::by_key, topology)};
+    std::vector<Launch> list;
+    if (fused_attention::terms_of(query.attention()) > 0)
+      list.push_back(fused_attention::split_terms_launch(query, terms_places(query)));
+    list.push_back(has_row_statistics(query) ? saved_rows_launch(query, topology)
+                                             : launch(query, config, BackwardPart::rows, topology));
+    list.push_back(launch(query, config, BackwardPart::by_query, topology));
+    list.push_back(launch(query, config, BackwardPart::by_key, topology));
+    return list;
   }
 
  private:

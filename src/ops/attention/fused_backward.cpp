@@ -64,12 +64,15 @@ double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig
   const FusedBackwardTraits t = traits(query, BackwardPart::by_key);
   const Machine machine = machine_of(query);
   const double size = t.key_size + t.value_size;
+  const double of_terms = t.terms == 2 ? 3 : 1;  // products for one of operands of 16 bits
+  const double waits = config.stages == 1 ? 1.25 : 1;
   const attention_backward::WalkedTiles tiles = attention_backward::walked_tiles(query, block_queries(config));
   const double both = tiles.by_query + tiles.by_key;
   const double resident = 1 + 0.1 * config.min_blocks;
-  const double work = products / 2 * both * block_queries(config) * tile_keys() * size /
+  const double work = waits * of_terms * products / 2 * both * block_queries(config) * tile_keys() * size /
                       (multiply_adds_per_cycle * machine.multiprocessors * machine.cycles_per_us * resident);
-  const double gathered = walks / 2 * both * 2 * tile_keys() * size / (gathered_bytes_per_us * machine.speed());
+  const double gathered =
+      walks / 2 * both * 2 * line_parts(t) * tile_keys() * size / (gathered_bytes_per_us * machine.speed());
   return launches_us + std::max(work, gathered);
 }
 
@@ -77,7 +80,7 @@ double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig
 
 constexpr std::array warp_counts = {4, 8, 2};
 constexpr std::array step_sizes = {32, 64, 16};
-constexpr std::array stage_counts = {2, 3};
+constexpr std::array stage_counts = {2, 3, 1};
 
 template <class Visit>
 void for_each_config(Visit visit) {
@@ -100,6 +103,7 @@ struct FusedBackward : attention_backward::BackwardFamily<FusedBackward, FusedBa
   static constexpr const char* features = "";
   static constexpr const char* why_not_there = "mma of 16 x 8 x 16 and cp.async came with sm_80";
   static bool runs_on(std::string_view architecture) { return architecture != "sm_75"; }
+  static std::optional<std::string> declines_element(Dtype) { return std::nullopt; }
 
   static constexpr auto reason = fused_backward::reason;
   static constexpr auto predict_us = fused_backward::predict_us;

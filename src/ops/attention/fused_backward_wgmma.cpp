@@ -105,6 +105,10 @@ struct FusedBackwardWgmma : attention_backward::BackwardFamily<FusedBackwardWgmm
   static constexpr const char* features = "a";
   static constexpr const char* why_not_there = "wgmma is an instruction of sm_90a alone";
   static bool runs_on(std::string_view architecture) { return architecture == "sm_90"; }
+  static std::optional<std::string> declines_element(Dtype element) {
+    if (size_of(element) != 2) return "elements have 16 bits";
+    return std::nullopt;
+  }
 
   static constexpr auto reason = fused_backward_wgmma::reason;
   static constexpr auto predict_us = fused_backward_wgmma::predict_us;

@@ -24,21 +24,28 @@ TermLines lines_at(const TermsPlace& place, void* workspace) {
           .exponents = static_cast<int*>(workspace_at(workspace, place.exponents_at))};
 }
 
+/// The operands of a call, as SplitTermsArgs has them.
+std::array<const void*, 3> operands_of(const AttentionArguments& call) { return {call.query, call.key, call.value}; }
+std::array<const void*, 4> operands_of(const AttentionBackwardArguments& call) {
+  return {call.query, call.key, call.value, call.output_gradient};
+}
+
+template <class Call>
 struct SplitBinding {
   SplitTermsArgs fixed;
-  std::array<TermsPlace, 3> places;
+  std::array<TermsPlace, 4> places;
   std::int64_t lines_of_block;
   std::int64_t most_lines;
 
-  device::Dim3 operator()(const AttentionArguments& call, SplitTermsArgs& args) const {
+  device::Dim3 operator()(const Call& call, SplitTermsArgs& args) const {
     args = fixed;
-    const std::array operands = {call.query, call.key, call.value};
+    const auto operands = operands_of(call);
     for (std::size_t i = 0; i < operands.size(); ++i) {
       args.operands[i].lines = static_cast<const float*>(operands[i]);
       args.operands[i].to = lines_at(places[i], call.workspace);
     }
     if (most_lines == 0) return {0, 0, 0};
-    return {static_cast<unsigned>(ceil_div(most_lines, lines_of_block)), 3, 1};
+    return {static_cast<unsigned>(ceil_div(most_lines, lines_of_block)), static_cast<unsigned>(operands.size()), 1};
   }
 };
 
@@ -53,6 +60,49 @@ SplitLines lines_of(const TermsPlace& place, std::int64_t leading, std::int64_t 
           .part = place.part};
 }
 
+/// Takes room behind that of others.
+TermsPlace take_place(std::int64_t& bytes, int terms, std::int64_t heads, std::int64_t rows, int part) {
+  TermsPlace place{.rows = rows, .count = checked_multiply(heads, rows, what), .part = part};
+  const auto take = [&](std::int64_t bytes_of_line) {
+    const std::int64_t at = bytes;
+    bytes += round_up(checked_multiply(place.count, bytes_of_line, what), alignment_bytes);
+    return at;
+  };
+  place.terms_at = take(std::int64_t{2} * terms * part);
+  place.exponents_at = take(sizeof(int));
+  return place;
+}
+
+void take_operands(TermsPlaces& places, const SparseAttention& attention, const TopologyStatistics& mask,
+                   int value_part) {
+  const int terms = terms_of(attention), key_part = rounded_head_size(attention.n);
+  const std::int64_t key_heads = key_heads_of(attention);
+  places.query = take_place(places.bytes, terms, attention.batch, mask.rows, key_part);
+  places.key = take_place(places.bytes, terms, key_heads, mask.cols, key_part);
+  places.value = take_place(places.bytes, terms, key_heads, mask.cols, value_part);
+}
+
+template <class Call>
+Launch split_launch(const SparseAttention& attention, const TermsPlaces& places) {
+  const SplitTermsTraits t{.terms = terms_of(attention), .longest = std::max(places.key.part, places.value.part)};
+  const SplitTermsConfig config;
+  const SplitBinding<Call> binding{
+      .fixed = {.operands = {lines_of(places.query, attention.query_leading, attention.query_stride, attention.n),
+                             lines_of(places.key, attention.key_leading, attention.key_stride, attention.n),
+                             lines_of(places.value, attention.value_leading, attention.value_stride,
+                                      attention.value_size),
+                             lines_of(places.output_gradient, attention.output_leading, attention.output_stride,
+                                      attention.value_size)}},
+      .places = {places.query, places.key, places.value, places.output_gradient},
+      .lines_of_block = config.threads / line_threads(t),
+      .most_lines = std::max(places.query.count, places.key.count)};
+  return Launch::of<Call, SplitTermsArgs>(
+      {.family = "split_terms",
+       .header = "attention/split_terms.h",
+       .expression = codegen::name_expression("split_terms", "SplitTermsTraits", t, "SplitTermsConfig", config)},
+      {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = 0}, binding);
+}
+
 }  // namespace
 
 int terms_of(const SparseAttention& attention) {
@@ -61,50 +111,38 @@ int terms_of(const SparseAttention& attention) {
 }
 
 AttentionTerms TermsPlaces::at(void* workspace) const {
-  if (bytes == 0) return {};
+  if (query.part == 0) return {};
   return {.query = lines_at(query, workspace), .key = lines_at(key, workspace), .value = lines_at(value, workspace)};
 }
 
+TermLines TermsPlaces::output_gradient_at(void* workspace) const {
+  return output_gradient.part == 0 ? TermLines{} : lines_at(output_gradient, workspace);
+}
+
 TermsPlaces terms_places(const AttentionQuery& query, int value_part) {
-  const SparseAttention& attention = query.attention();
-  const int terms = terms_of(attention);
   TermsPlaces places;
+  if (terms_of(query.attention()) > 0) take_operands(places, query.attention(), query.statistics, value_part);
+  return places;
+}
+
+TermsPlaces terms_places(const AttentionBackwardQuery& query, std::int64_t first) {
+  const SparseAttention& attention = query.attention();
+  TermsPlaces places;
+  places.bytes = first;
+  const int terms = terms_of(attention);
   if (terms == 0) return places;
-  const auto place = [&](std::int64_t heads, std::int64_t rows, int part) {
-    TermsPlace of{.rows = rows, .count = checked_multiply(heads, rows, what), .part = part};
-    const auto take = [&](std::int64_t bytes_of_line) {
-      const std::int64_t at = places.bytes;
-      places.bytes += round_up(checked_multiply(of.count, bytes_of_line, what), alignment_bytes);
-      return at;
-    };
-    of.terms_at = take(std::int64_t{2} * terms * part);
-    of.exponents_at = take(sizeof(int));
-    return of;
-  };
-  const int key_part = rounded_head_size(attention.n);
-  places.query = place(attention.batch, query.statistics.rows, key_part);
-  places.key = place(key_heads_of(attention), query.statistics.cols, key_part);
-  places.value = place(key_heads_of(attention), query.statistics.cols, value_part);
+  const int value_part = rounded_head_size(attention.value_size);
+  places.bytes = round_up(first, alignment_bytes);
+  take_operands(places, attention, query.statistics, value_part);
+  places.output_gradient = take_place(places.bytes, terms, attention.batch, query.statistics.rows, value_part);
   return places;
 }
 
 Launch split_terms_launch(const AttentionQuery& query, const TermsPlaces& places) {
-  const SparseAttention& attention = query.attention();
-  const SplitTermsTraits t{.terms = terms_of(attention), .longest = std::max(places.key.part, places.value.part)};
-  const SplitTermsConfig config;
-  const SplitBinding binding{
-      .fixed = {.operands = {lines_of(places.query, attention.query_leading, attention.query_stride, attention.n),
-                             lines_of(places.key, attention.key_leading, attention.key_stride, attention.n),
-                             lines_of(places.value, attention.value_leading, attention.value_stride,
-                                      attention.value_size)}},
-      .places = {places.query, places.key, places.value},
-      .lines_of_block = config.threads / line_threads(t),
-      .most_lines = std::max(places.query.count, places.key.count)};
-  return Launch::of<AttentionArguments, SplitTermsArgs>(
-      {.family = "split_terms",
-       .header = "attention/split_terms.h",
-       .expression = codegen::name_expression("split_terms", "SplitTermsTraits", t, "SplitTermsConfig", config)},
-      {.grid = {}, .block = {static_cast<unsigned>(config.threads)}, .shared_bytes = 0}, binding);
+  return split_launch<AttentionArguments>(query.attention(), places);
+}
+Launch split_terms_launch(const AttentionBackwardQuery& query, const TermsPlaces& places) {
+  return split_launch<AttentionBackwardArguments>(query.attention(), places);
 }
 
 }  // namespace vostok::ops::fused_attention

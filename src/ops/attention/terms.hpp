@@ -25,15 +25,20 @@ struct TermsPlace {
 
 struct TermsPlaces {
   TermsPlace query, key, value;
-  std::int64_t bytes = 0;  ///< a multiple of 256; 0: there are none
+  TermsPlace output_gradient;  ///< of gradients
+  std::int64_t bytes = 0;      ///< a multiple of 256; 0: there are none
 
   AttentionTerms at(void* workspace) const;
+  TermLines output_gradient_at(void* workspace) const;
 };
 
 /// `value_part`: elements of a part of a value's line, as kernels want it. Errors: invalid_argument if the bytes exceed
 /// 64 bits.
 TermsPlaces terms_places(const AttentionQuery& query, int value_part);
+/// Of the gradients, behind `first` bytes of the workspace, which `bytes` has, too.
+TermsPlaces terms_places(const AttentionBackwardQuery& query, std::int64_t first);
 
 Launch split_terms_launch(const AttentionQuery& query, const TermsPlaces& places);
+Launch split_terms_launch(const AttentionBackwardQuery& query, const TermsPlaces& places);
 
 }  // namespace vostok::ops::fused_attention

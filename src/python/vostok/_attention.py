@@ -92,8 +92,7 @@ def attention_backward(
     effort: str = "cached",
 ) -> tuple[Any, ...]:
     """The gradients of attention by query, key and value, given that by its result; and where there is a bias, by that
-    of each head, [.., nonzeros]. The forward pass is computed again. softcap, causal, bias and dropout take elements of
-    16 bits here."""
+    of each head, [.., nonzeros]. The forward pass is computed again."""
     where = "apply the gradient of attention"
     topology = mask_of(where, mask)
     call = _Operands(where, topology, query, key, value, element, stream, output_gradient, bias)

@@ -188,7 +188,7 @@ class SparseAttention(Problem["plans.AttentionPlan"]):
     heads of keys and of values, a divisor of batch; each serves as many heads of queries that follow one another; 0:
     batch. capped: scores become softcap tanh(scores / softcap). causal: query i sees no key behind i + k - m. biased:
     each of the mask's elements has a bias, [batch, nonzeros]; bias_stride: elements between two heads' biases; 0: they
-    share them. dropped: probabilities are dropped at random. These four by one kernel, gradients in 16 bits.
+    share them. dropped: probabilities are dropped at random. These four by one kernel.
     """
 
     operation: ClassVar[str] = "attention"

@@ -43,14 +43,11 @@ def dense(q, k, v, bias, mask, softcap=0.0, is_causal=False):
 
 
 def check(operands, bias, reference, call, factor=8):
-    """Output and, in 16 bits, gradients of call(q, k, v, bias) are those of reference(...) in float64."""
-    gradients = operands[0].dtype in HALVES
-    tensors = [tensor.detach().requires_grad_(gradients) for tensor in (*operands, bias)]
+    """Output and gradients of call(q, k, v, bias) are those of reference(...) in float64."""
+    tensors = [tensor.detach().requires_grad_() for tensor in (*operands, bias)]
     exact = [tensor.detach().double().requires_grad_() for tensor in tensors]
     y, expected = call(*tensors), reference(*exact)
     assert_close(y, expected, factor=factor)
-    if not gradients:
-        return
     gradient = torch.randn_like(y)
     found = torch.autograd.grad(y, tensors, gradient)
     for some, other in zip(found, torch.autograd.grad(expected, exact, gradient.double())):

@@ -162,7 +162,7 @@ TEST_CASE("attention and its gradient in C give the bits that they give in C++")
       });
 }
 
-TEST_CASE("attention of f32 with a cap, a diagonal, biases and dropout is the same in C, and has no gradients") {
+TEST_CASE("attention of f32 with a cap, a diagonal, biases and dropout is the same in C, and so are its gradients") {
   Stage stage;
   alignas(256) const std::array<std::uint64_t, 2> seed_and_offset = {3, 4};
   vostok_attention attention = initial(vostok_attention_init);
@@ -179,17 +179,22 @@ TEST_CASE("attention of f32 with a cap, a diagonal, biases and dropout is the sa
                                  arguments.dropout_state = seed_and_offset.data();
                                  arguments.output = output;
                                });
-  const auto refuse = [&](std::int32_t vostok_attention::* field, const char* said) {
-    vostok_attention one = initial(vostok_attention_init);
-    one.n = 4;
-    one.*field = 1;
-    vostok_plan* none = nullptr;
-    check_refused(masked(stage, vostok_plan_attention_backward)(one, &none), VOSTOK_UNSUPPORTED, said);
-  };
-  refuse(&vostok_attention::capped, "capped = true");
-  refuse(&vostok_attention::causal, "causal = true");
-  refuse(&vostok_attention::biased, "biased = true");
-  refuse(&vostok_attention::dropped, "dropped = true");
+  same_as_cpp<SparseAttentionBackward>(
+      stage, attention, masked(stage, vostok_plan_attention_backward), vostok_execute_attention_backward,
+      initial(vostok_attention_backward_arguments_init), [&](auto& arguments, float* output) {
+        arguments.query = stage.a.data();
+        arguments.key = stage.b.data();
+        arguments.value = stage.c.data();
+        arguments.bias = stage.c.data() + 128;
+        arguments.output_gradient = stage.a.data() + 128;
+        arguments.softcap = 2;
+        arguments.dropout = 0.25F;
+        arguments.dropout_state = seed_and_offset.data();
+        arguments.query_gradient = output;
+        arguments.key_gradient = output + 64;
+        arguments.value_gradient = output + 128;
+        arguments.bias_gradient = output + 192;
+      });
 }
 
 TEST_CASE("operations without a topology in C give the bits that they give in C++, and cannot be rebound") {

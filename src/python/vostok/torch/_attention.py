@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .._errors import InvalidArgument, VostokError
+from .._errors import InvalidArgument
 from .._problems import SparseAttention, SparseAttentionBackward
 from ._calls import run
 from ._checks import check_attention, check_same, require
@@ -306,25 +306,6 @@ def _given(*tensors: MaybeTensor) -> tuple[torch.Tensor, ...]:
     return tuple(tensor for tensor in tensors if tensor is not None)
 
 
-def _check_gradients(q: torch.Tensor, softcap: float, is_causal: bool, bias: MaybeTensor, dropout: float) -> None:
-    """What float32 has no gradients of, before the forward pass, which refuses values that are wrong."""
-    if q.dtype != torch.float32:
-        return
-    asked = {
-        f"softcap = {softcap}": 0.0 < softcap < _math.inf,
-        "is_causal = True": is_causal,
-        "bias": bias is not None,
-        f"dropout = {dropout}": 0.0 < dropout < 1.0,
-    }
-    for name, given in asked.items():
-        if given:
-            raise VostokError(
-                f"cannot run vostok::attention: {name} has no gradients in torch.float32: float16 and bfloat16 have "
-                "them, and without gradients (torch.no_grad) float32 takes it, too",
-                "unsupported",
-            )
-
-
 def _differentiable(
     q: torch.Tensor,
     k: torch.Tensor,
@@ -345,7 +326,6 @@ def _differentiable(
     plain = is_plain(q, k, v, row_offsets, column_indices, *_given(bias, dropout_state))
     options = (math, softcap, is_causal, bias, dropout, dropout_state)
     if wants_gradient(q, k, v, bias):
-        _check_gradients(q, softcap, is_causal, bias, dropout)
         output, statistics = _attention_function(plain, q, k, v, row_offsets, column_indices, scale, *options)
         return output, statistics if saved != "none" else statistics.new_empty((0,))
     arguments = (q, k, v, row_offsets, column_indices, scale, saved, *options)
