@@ -20,7 +20,8 @@ namespace vostok::tune {
 double attention_tolerance(const AttentionOperands& operands);
 
 /// Error bound of the gradients. They chain two sampled products and a softmax's gradient, and 16-bit types round the
-/// probabilities, their gradients, the scores' gradients and the result.
+/// probabilities, their gradients, the scores' gradients and the result. Without what AttentionBackwardCase adds: the
+/// rounding of a 16-bit output, where its inner product with its gradient cancels.
 double attention_backward_tolerance(const AttentionOperands& operands);
 
 class AttentionCase final : public CaseOf<AttentionArguments> {
@@ -67,6 +68,7 @@ class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
 
  private:
   SharedGradients shared_gradients(std::int64_t key_head) const;
+  double output_rounding(std::int64_t key_head, const SharedGradients& shared) const;
   void write_forward() const;
 
   device::Device& device_;
@@ -80,6 +82,7 @@ class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
   HeadsOutput key_gradient_;
   HeadsOutput value_gradient_;
   HeadsOutput bias_gradient_;  ///< empty where the problem is not biased
+  double tolerance_;
 };
 
 }  // namespace vostok::tune
