@@ -14,7 +14,7 @@ namespace vostok {
 /// The lines of one operand, head by head.
 struct TermLines {
   unsigned short* terms;
-  int* exponents;  ///< of each line: term_exponent
+  int* exponents;  ///< of each line: term_exponent, or the bits of its power
 };
 
 struct AttentionTerms {
@@ -33,12 +33,20 @@ constexpr int term_exponent(unsigned largest_bits) {
 consteval int term_lost_exponent() { return -25; }
 consteval int term_largest_exponent() { return 14; }
 
+/// Gradients have the exponents of lines as f32, 2^(-log2 of the scale + this), infinity beyond; 0 of a line of zeros.
+consteval int term_power_shift() { return 16; }
+constexpr unsigned term_power_bits(unsigned largest_bits) {
+  const int field = term_power_shift() - packed_scale_exponent(largest_bits) + 127;
+  return largest_bits == 0 ? 0 : static_cast<unsigned>(field < 255 ? field : 255) << 23;
+}
+
 constexpr PackedMode terms_mode(int terms) { return terms == 2 ? PackedMode::f16x3 : PackedMode::f16_scaled; }
 
 /// What the problem fixes.
 struct SplitTermsTraits {
   int terms = 2;
-  int longest = 64;  ///< elements of the longest part
+  int longest = 64;     ///< elements of the longest part
+  bool powers = false;  ///< in place of exponents
 };
 
 struct SplitTermsConfig {
@@ -65,6 +73,7 @@ template <FieldsOf<SplitTermsTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("terms", traits.terms);
   visit("longest", traits.longest);
+  visit("powers", traits.powers);
 }
 
 template <FieldsOf<SplitTermsConfig> S, class Visit>

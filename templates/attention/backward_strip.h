@@ -66,7 +66,7 @@ class BackwardStrip {
   /// `tile`: of terms.
   template <int octets>
   __device__ void add_rows(float (&scores)[octets][4], const float (&gradients)[octets][4], unsigned bits,
-                           const unsigned (&biases)[octets][bias_words<F>()], const TileExponents& tile) {
+                           const unsigned (&biases)[octets][bias_words<F>()], const TilePowers& tile) {
     rates_.cap(scores);
     if constexpr (traits.biased) add_bias<F>(scores, rates_, biases);
     mask_scores<octets>(scores, bits);
@@ -139,15 +139,15 @@ class BackwardStrip {
   template <int octets>
   __device__ void make_at_once(float (&scores)[octets][4], float (&gradients)[octets][4], unsigned bits,
                                SharedAddress numbers, const unsigned (&biases)[octets][bias_words<F>()],
-                               const TilePlaces<F>& tile_places, int first, const TileExponents& tile) {
+                               const TilePlaces<F>& tile_places, int first, const TilePowers& tile) {
     const TilePlaces<F> places = again(tile_places);
 #pragma unroll
     for (int o = 0; o < octets; ++o) {
       float logarithms[2], inners[2], by_bias[4];
       load_columns(logarithms, numbers, o);
       load_columns(inners, numbers + 4, o);
-      [[maybe_unused]] TileExponents::Columns columns;
-      if constexpr (traits.terms > 0) columns = tile.columns(o);
+      [[maybe_unused]] float lacks[2], cancels[2];
+      if constexpr (traits.terms > 0) find_lacks(lacks, cancels, tile, o, inners);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const Curve curve = rates_.curve(scores[o][i]);
@@ -155,8 +155,7 @@ class BackwardStrip {
         const float logarithm = part == BackwardPart::by_key ? logarithms[i % 2] : numbers_[i / 2].logarithm;
         const bool named = is_named(bits, o, i);
         scores[o][i] = named ? fast_exp2(fmaf(score, rates_.exponent, -logarithm)) : 0.0F;
-        if constexpr (traits.terms > 0)
-          if (named) note(columns, i, scores[o][i], fabsf(gradients[o][i]) + fabsf(inner(inners, i)), logarithm);
+        if constexpr (traits.terms > 0) scales_.note_gradient(i / 2, scores[o][i], lacks[i % 2], cancels[i % 2]);
         by_bias[i] = named ? scores[o][i] * (gradients[o][i] - inner(inners, i)) : 0.0F;
         gradients[o][i] = named ? by_bias[i] * curve.slope : 0.0F;
       }
@@ -176,7 +175,8 @@ class BackwardStrip {
       if (exists && lane_ % 4 == 0)
         store_numbers(args_, head_, row(half), softmax_.origin(half), softmax_.total(half), weighted);
       bool finite = is_finite(weighted) && is_finite(softmax_.total(half));
-      if constexpr (traits.terms > 0) finite &= scales_.vouches(args_, half, softmax_.origin(half));  // by all lanes
+      if constexpr (traits.terms > 0)
+        finite &= scales_.vouches(args_, half, softmax_.origin(half), 0.0F);  // by all lanes
       make_again(half, finite);
     }
   }
@@ -212,32 +212,34 @@ class BackwardStrip {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       if constexpr (traits.terms > 0)
-        finite[half] &= scales_.vouches(args_, half, numbers_[half].logarithm);  // by all lanes
+        finite[half] &= scales_.vouches(args_, half, numbers_[half].logarithm, numbers_[half].inner);  // by all lanes
       make_again(half, finite[half]);
     }
   }
 
  private:
-  /// What an element that is named may lack. By query, the logarithm of all is known at the end.
-  __device__ void note(const TileExponents::Columns& columns, int i, float probability, float magnitude,
-                       float logarithm) {
-    const float allowed = part == BackwardPart::by_key ? 0x1p-22F * fabsf(logarithm) : 0.0F;
-    scales_.note_score(i / 2, columns.keys[i % 2], allowed);
-    scales_.note_gradient(i / 2, columns.keys[i % 2], columns.values[i % 2], probability, magnitude);
+  /// By a probability, what the gradient of its score lacks in an octet's columns, and what cancels there.
+  __device__ void find_lacks(float (&lacks)[2], float (&cancels)[2], const TilePowers& tile, int octet,
+                             const float (&inners)[2]) const {
+    const ColumnPowers keys = tile.keys(octet), values = tile.values(octet);
+#pragma unroll
+    for (int c = 0; c < 2; ++c) {
+      lacks[c] = keys.at[c] * values.at[c];
+      cancels[c] = part == BackwardPart::by_key ? keys.at[c] * fabsf(inners[c]) : keys.at[c];
+    }
   }
   /// Of a step's exponentials.
   template <int octets>
   __device__ void note_rows(const float (&exponentials)[octets][4], const float (&gradients)[octets][4], unsigned bits,
-                            const float (&factors)[2], const TileExponents& tile) {
+                            const float (&factors)[2], const TilePowers& tile) {
     float lacks[2] = {0.0F, 0.0F}, magnitudes[2] = {0.0F, 0.0F};
 #pragma unroll
     for (int o = 0; o < octets; ++o) {
-      const TileExponents::Columns columns = tile.columns(o);
+      const ColumnPowers values = tile.values(o);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         if (!is_named(bits, o, i)) continue;
-        scales_.note_score(i / 2, columns.keys[i % 2], 0.0F);
-        lacks[i / 2] = fmaf(exponentials[o][i], columns.values[i % 2], lacks[i / 2]);
+        lacks[i / 2] = fmaf(exponentials[o][i], values.at[i % 2], lacks[i / 2]);
         magnitudes[i / 2] = fmaf(exponentials[o][i], fabsf(gradients[o][i]), magnitudes[i / 2]);
       }
     }

@@ -3,7 +3,7 @@
 //
 // Scores, and gradients of probabilities, get their own size by powers of two of both their lines. What they lack then
 // is compared with what f32 rounds, of the largest of a line: scores with 2^-17, or 2^-22 of the logarithm of the sum
-// of exponentials; gradients with 2^-20 of their magnitudes before they cancel, each by its probability and its key.
+// of exponentials; gradients with 2^-20 of what cancels in them, each by its probability and its key.
 #pragma once
 
 #include "abi/fused_backward.h"
@@ -13,28 +13,6 @@
 #include "parts/loads.h"
 
 namespace vostok {
-
-/// Where the exponents of a part of a tile lie: of lines of key_size, and of value_size.
-struct TileExponents {
-  SharedAddress keys;
-  SharedAddress values;
-
-  /// Powers of two of the two columns that a lane has of an octet.
-  struct Columns {
-    float keys[2];
-    float values[2];
-  };
-  __device__ Columns columns(int octet) const {
-    Columns factors;
-#pragma unroll
-    for (int c = 0; c < 2; ++c) {
-      const int line = fragment_column(octet, c);
-      factors.keys[c] = power_of_two(exponent_at(keys, line) - term_exponent_bias());
-      factors.values[c] = power_of_two(exponent_at(values, line) - term_exponent_bias());
-    }
-    return factors;
-  }
-};
 
 /// Of elements that have 16 bits.
 template <class F, bool of_terms = (F::traits.terms > 0)>
@@ -47,49 +25,61 @@ template <class F>
 class GradientScales<F, true> {
   static constexpr auto traits = F::traits;
   static constexpr BackwardPart part = traits.part;
-  /// Of a sum of so many products, what each of both elements may lack of its scaled line.
-  static constexpr int lost_exponent = term_lost_exponent() + term_largest_exponent() + 1;
+  /// Of a product of two scaled elements, what both may lack.
+  static constexpr float product_lacks =
+      2.0F / static_cast<float>(1 << -(term_lost_exponent() + term_largest_exponent()));
 
  public:
   /// Of own lines from `first_row` on.
   __device__ GradientScales(const FusedBackwardArgs& args, long long head, long long first_row)
-      : sign_(args.walk.scale < 0.0F && !traits.capped && !traits.biased ? 0x80000000U : 0) {
+      : sign_(args.walk.scale < 0.0F && !traits.capped && !traits.biased ? -1.0F : 1.0F) {
     const FusedAttentionArgs& walk = args.walk;
-    const float rate = exponent_rate(walk.scale);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const long long row = first_row + threadIdx.x % 32 / 4 + 8 * half;
-      const bool exists = row < walk.rows;
-      key_exponents_[half] =
-          exists ? load_exponent(walk.terms.query, head * walk.rows + row) : -2 * term_exponent_bias();
-      value_exponents_[half] =
-          exists ? load_exponent(args.own_value_terms, head * walk.rows + row) : -2 * term_exponent_bias();
-      scores_lack_[half] = rate * traits.key_size * any_power_of_two(key_exponents_[half] + lost_exponent);
+      if (row >= walk.rows) continue;
+      own_keys_[half] = load_power(walk.terms.query, head * walk.rows + row);
+      own_values_[half] = load_power(args.own_value_terms, head * walk.rows + row);
     }
   }
 
   /// Gives the sums of products of two lines their own size: scores, and gradients of probabilities.
   template <int octets>
-  __device__ void size(float (&scores)[octets][4], float (&gradients)[octets][4], const TileExponents& tile) const {
-    size_some(scores, tile.keys, key_exponents_, sign_);
-    size_some(gradients, tile.values, value_exponents_, 0);
+  __device__ void size(float (&scores)[octets][4], float (&gradients)[octets][4], const TilePowers& tile) const {
+#pragma unroll
+    for (int o = 0; o < octets; ++o) {
+      const ColumnPowers keys = tile.keys(o), values = tile.values(o);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        scores[o][i] = scores[o][i] * keys.at[i % 2] * (sign_ * own_keys_[i / 2]);
+        gradients[o][i] = gradients[o][i] * values.at[i % 2] * own_values_[i / 2];
+      }
+    }
   }
 
-  /// An element's score lacks so much, and `allowed` of it is no more than f32 rounds.
-  __device__ void note_score(int half, float key_factor, float allowed) {
-    score_lack_[half] = fmaxf(score_lack_[half], fmaf(scores_lack_[half], key_factor, -allowed));
+  /// What scores of a step's columns lack, for the line that lacks most: a lane looks at every 32nd column. By key,
+  /// as a share of what is allowed; `numbers` are those of the columns.
+  template <int columns>
+  __device__ void note_scores(const TilePowers& tile, SharedAddress numbers) {
+#pragma unroll
+    for (int first = 0; first < columns; first += 32) {
+      const int column = first + static_cast<int>(threadIdx.x % (columns < 32 ? columns : 32));
+      float lacks = power_at(tile.of_keys, column);
+      if constexpr (part == BackwardPart::by_key)
+        lacks = __fdividef(lacks, allowed(__builtin_bit_cast(float, load_word(numbers + 8 * column))));
+      score_lacks_ = fmaxf(score_lacks_, lacks);
+    }
   }
-  /// The gradient of an element's score, by its probability and what cancels in the other factor.
-  __device__ void note_gradient(int half, float key_factor, float value_factor, float probability, float magnitude) {
-    const float weight = probability * key_factor, value_weight = probability * value_factor;
-    gradient_lack_[half] = fmaxf(gradient_lack_[half], value_weight * key_factor);
-    largest_[half] = fmaxf(largest_[half], weight * magnitude);
-    if constexpr (part == BackwardPart::by_key) largest_value_[half] = fmaxf(largest_value_[half], value_weight);
+  /// A probability, what the gradient of its score lacks by it, and what cancels there: by query without the factor
+  /// that all of a query's have.
+  __device__ void note_gradient(int half, float probability, float lacks, float cancels) {
+    gradient_lacks_[half] = fmaxf(gradient_lacks_[half], probability * lacks);
+    cancelled_[half] = fmaxf(cancelled_[half], probability * cancels);
   }
-  /// Of a query's sum of gradients, which `factors` and exponentials are relative to.
+  /// Of a query's sum of gradients, which `factor` and exponentials are relative to.
   __device__ void note_row(int half, float factor, float lacks, float magnitudes) {
-    gradient_lack_[half] = fmaf(gradient_lack_[half], factor, lacks);
-    largest_[half] = fmaf(largest_[half], factor, magnitudes);
+    gradient_lacks_[half] = fmaf(gradient_lacks_[half], factor, lacks);
+    cancelled_[half] = fmaf(cancelled_[half], factor, magnitudes);
   }
 
   __device__ WeightScale& keys() { return keys_; }
@@ -97,55 +87,44 @@ class GradientScales<F, true> {
   __device__ const WeightScale& keys() const { return keys_; }
   __device__ const WeightScale& values() const { return values_; }
 
-  /// Whether terms lost nothing of a line that counts. `logarithm`: of an own query. Every lane comes here.
-  __device__ bool vouches(const FusedBackwardArgs& args, int half, float logarithm) const {
-    constexpr bool rows = part == BackwardPart::rows;
-    const float of_products = traits.value_size * any_power_of_two(value_exponents_[half] + lost_exponent) *
-                              (traits.dropped ? args.walk.kept_scale : 1.0F);
-    // Before anything is asked: lanes exchange what they have.
-    const float score_lack = most_of_line(score_lack_[half]);
-    const float gradient_lack = rows ? warp_sum<1, 2>(gradient_lack_[half]) : most_of_line(gradient_lack_[half]);
-    const float largest = rows ? warp_sum<1, 2>(largest_[half]) : most_of_line(largest_[half]);
-    const float largest_value = most_of_line(largest_value_[half]);
-    return score_lack <= 0x1p-17F + 0x1p-22F * fabsf(logarithm) && of_products * gradient_lack <= 0x1p-20F * largest &&
-           (rows || keys_.vouches(half, largest)) &&
-           (part != BackwardPart::by_key || values_.vouches(half, largest_value));
+  /// Whether terms lost nothing of a line that counts. `numbers`: of an own query. Every lane comes here.
+  __device__ bool vouches(const FusedBackwardArgs& args, int half, float logarithm, float inner) const {
+    const float score_lacks = __builtin_bit_cast(float, warp_largest(__builtin_bit_cast(int, score_lacks_))) *
+                              exponent_rate(args.walk.scale) * traits.key_size * product_lacks * own_keys_[half];
+    const float of_products =
+        traits.value_size * product_lacks * own_values_[half] * (traits.dropped ? args.walk.kept_scale : 1.0F);
+    if constexpr (part == BackwardPart::rows) {
+      const float lacks = of_products * warp_sum<1, 2>(gradient_lacks_[half]);
+      const float cancelled = warp_sum<1, 2>(cancelled_[half]);  // before anything is asked: lanes exchange it
+      return score_lacks <= allowed(logarithm) && lacks <= 0x1p-20F * cancelled;
+    } else {
+      const float lacks = of_products * most_of_line(gradient_lacks_[half]);
+      const float factor = part == BackwardPart::by_query ? fabsf(inner) : 1.0F;
+      const float cancelled = fmaxf(most_of_line(cancelled_[half]) * factor, keys_.least_largest(half));
+      return score_lacks <= (part == BackwardPart::by_query ? allowed(logarithm) : 1.0F) &&
+             lacks <= 0x1p-20F * cancelled;
+    }
   }
 
  private:
-  static __device__ int load_exponent(const TermLines& lines, long long line) {
-    return load_global(lines.exponents + line) - term_exponent_bias();
-  }
+  static __device__ float allowed(float logarithm) { return fmaf(fabsf(logarithm), 0x1p-22F, 0x1p-17F); }
 
-  template <int octets>
-  static __device__ void size_some(float (&sums)[octets][4], SharedAddress exponents, const int (&own)[2],
-                                   unsigned sign) {
-#pragma unroll
-    for (int o = 0; o < octets; ++o)
-#pragma unroll
-      for (int c = 0; c < 2; ++c) {
-        const int other = exponent_at(exponents, fragment_column(o, c)) - term_exponent_bias();
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const unsigned factor = __builtin_bit_cast(unsigned, any_power_of_two(own[half] + other)) ^ sign;
-          sums[o][2 * half + c] *= __builtin_bit_cast(float, factor);
-        }
-      }
+  /// Without the factors of powers, of own lines and of others, so that only own lines are multiplied by them.
+  static __device__ float load_power(const TermLines& lines, long long line) {
+    constexpr float both = 1.0F / static_cast<float>(1LL << 2 * term_power_shift());
+    return __builtin_bit_cast(float, load_global(lines.exponents + line)) * both;
   }
-
   static __device__ float most_of_line(float value) {
     value = fmaxf(value, shuffle_xor(value, 1));
     return fmaxf(value, shuffle_xor(value, 2));
   }
 
-  const unsigned sign_;  ///< of the scale, where no factor of scores has it
-  int key_exponents_[2];
-  int value_exponents_[2];
-  float scores_lack_[2];  ///< by the power of two of a key
-  float score_lack_[2] = {0.0F, 0.0F};
-  float gradient_lack_[2] = {0.0F, 0.0F};
-  float largest_[2] = {0.0F, 0.0F};
-  float largest_value_[2] = {0.0F, 0.0F};
+  const float sign_;  ///< of the scale, where no factor of scores has it
+  float own_keys_[2] = {0.0F, 0.0F};
+  float own_values_[2] = {0.0F, 0.0F};
+  float score_lacks_ = 0.0F;
+  float gradient_lacks_[2] = {0.0F, 0.0F};
+  float cancelled_[2] = {0.0F, 0.0F};
   WeightScale keys_;
   WeightScale values_;
 };

@@ -39,7 +39,9 @@ class SplitLine {
     }
     largest = warp_maximum<1, threads / 2>(largest);
     if (!there_) return;
-    if (own_ == 0) operand_.to.exponents[line_] = term_exponent(largest);
+    if (own_ == 0)
+      operand_.to.exponents[line_] =
+          traits.powers ? static_cast<int>(term_power_bits(largest)) : term_exponent(largest);
     const float scale = __builtin_bit_cast(float, packed_power_bits(packed_scale_exponent(largest)));
 #pragma unroll
     for (int p = 0; p < pieces; ++p)

@@ -2,44 +2,42 @@
 // they have as many bits as terms hold, however gradients and the lines that they multiply differ in size.
 #pragma once
 
-#include "abi/attention_terms.h"
 #include "attention/term_exponents.h"
 #include "parts/warp.h"
 
 namespace vostok {
 
-/// Of the lines group and group + 8 of a lane (parts/mma.h). A weight below 2^-112 counts as 2^-112 here: a power of
-/// two that is beyond f32's would be wanted.
+/// Of the lines group and group + 8 of a lane (parts/mma.h).
 class WeightScale {
-  static constexpr int weight_exponent = 15;  // f16 ends at 2^16
-  static constexpr int least_field = 14, field_bias = 126;
+  static constexpr int most_exponent = 127, weight_exponent = 15;  // f16 ends at 2^16
+  static constexpr int field_bias = 126;                           // of what is below a power of two
 
  public:
-  /// Scales a step's weights. `exponents`: of the lines that they multiply; `factors`: of the sums so far.
-  template <int octets>
-  __device__ void weigh(float (&weights)[octets][4], float (&factors)[2], SharedAddress exponents) {
-    int largest[2] = {largest_[0], largest_[1]};
+  /// Scales a step's weights. `powers`: of the lines that they multiply; `factors`: of the sums so far.
+  template <int octets, class Powers>
+  __device__ void weigh(float (&weights)[octets][4], float (&factors)[2], Powers powers) {
+    float largest[2] = {0.0F, 0.0F}, scales[2];
 #pragma unroll
-    for (int o = 0; o < octets; ++o)
+    for (int o = 0; o < octets; ++o) {
+      const ColumnPowers columns = powers(o);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const int field = static_cast<int>(__builtin_bit_cast(unsigned, weights[o][i]) >> 23 & 0xffU);
-        largest[i / 2] =
-            max(largest[i / 2], max(field, least_field) + exponent_at(exponents, fragment_column(o, i % 2)));
+        weights[o][i] *= columns.at[i % 2];
+        largest[i / 2] = fmaxf(largest[i / 2], fabsf(weights[o][i]));
       }
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      largest[half] = max(largest[half], shuffle_xor(largest[half], 1));
-      largest[half] = max(largest[half], shuffle_xor(largest[half], 2));
-      factors[half] = power_of_two(largest_[half] - largest[half]);
-      largest_[half] = largest[half];
     }
 #pragma unroll
-    for (int o = 0; o < octets; ++o)
+    for (int half = 0; half < 2; ++half) {
+      largest[half] = fmaxf(largest[half], shuffle_xor(largest[half], 1));
+      largest[half] = fmaxf(largest[half], shuffle_xor(largest[half], 2));
+      const int field = static_cast<int>(__builtin_bit_cast(unsigned, largest[half]) >> 23);
+      const int exponent = min(exponents_[half], weight_exponent + field_bias - field);
+      factors[half] = power_of_two(exponent - exponents_[half]);
+      scales[half] = power_of_two(exponent);
+      exponents_[half] = exponent;
+    }
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        weights[o][i] *= power_of_two(exponent_at(exponents, fragment_column(o, i % 2)) - largest[i / 2] + field_bias +
-                                      weight_exponent);
+    for (int i = 0; i < 4 * octets; ++i) weights[i / 4][i % 4] *= scales[i / 2 % 2];
   }
 
   /// Gives sums of products with weights their own size.
@@ -47,8 +45,8 @@ class WeightScale {
   __device__ void restore(float (&sums)[octets][4]) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int exponent = sums_exponent(half);
-      const float lower = any_power_of_two(exponent / 2), upper = any_power_of_two(exponent - exponent / 2);
+      const int exponent = -exponents_[half] - term_power_shift();
+      const float lower = power_of_two(exponent / 2), upper = power_of_two(exponent - exponent / 2);
 #pragma unroll
       for (int o = 0; o < octets; ++o)
 #pragma unroll
@@ -56,18 +54,13 @@ class WeightScale {
     }
   }
 
-  /// Whether a line's largest weight, which with its line's power of two was `largest`, is 2^20 times what weights
-  /// lack.
-  __device__ bool vouches(int half, float largest) const {
-    return largest == 0.0F || any_power_of_two(sums_exponent(half) + term_lost_exponent()) <= 0x1p-20F * largest;
+  /// What a line's largest weight is at least, by the power of the line that it multiplies; 0 of very small ones.
+  __device__ float least_largest(int half) const {
+    return exponents_[half] < most_exponent ? power_of_two(weight_exponent - 1 - exponents_[half]) : 0.0F;
   }
 
  private:
-  __device__ int sums_exponent(int half) const {
-    return largest_[half] - field_bias - weight_exponent - term_exponent_bias();
-  }
-
-  int largest_[2] = {0, 0};  ///< of fields of f32's exponents and of lines' exponents together
+  int exponents_[2] = {most_exponent, most_exponent};  ///< of the factors of weights so far
 };
 
 }  // namespace vostok

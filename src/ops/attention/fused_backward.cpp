@@ -54,6 +54,16 @@ const char* reason(const AttentionBackwardQuery& query, const FusedBackwardConfi
 // The cost model, for ranking only: up to nine products of the forward pass's two, or what the kernels gather. Fitted
 // to two masks on an H200 (bench/notes/fused_attention.md#gradients).
 
+/// Of f32, kernels wait for their own instructions until eight warps of an SM take turns.
+double share_of_busy_warps(const AttentionBackwardQuery& query, const FusedBackwardTraits& t,
+                           const FusedBackwardConfig& config) {
+  constexpr double enough_warps = 8;
+  const int registers = std::min(most_thread_registers, lane_registers(t, config) + other_registers);
+  const int blocks = multiprocessor_of(query.device, least_multiprocessor_of_sm_80)
+                         .resident_blocks(threads(config), registers, shared_bytes(t, config));
+  return std::min(1.0, std::max(1, blocks) * config.warps / enough_warps);
+}
+
 double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig& config) {
   constexpr double launches_us = 9;
   constexpr double multiply_adds_per_cycle = 580;  // of an SM, with exponentials and reads of shared memory
@@ -68,7 +78,7 @@ double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig
   const double waits = config.stages == 1 ? 1.25 : 1;
   const attention_backward::WalkedTiles tiles = attention_backward::walked_tiles(query, block_queries(config));
   const double both = tiles.by_query + tiles.by_key;
-  const double resident = 1 + 0.1 * config.min_blocks;
+  const double resident = t.terms > 0 ? 1.3 * share_of_busy_warps(query, t, config) : 1 + 0.1 * config.min_blocks;
   const double work = waits * of_terms * products / 2 * both * block_queries(config) * tile_keys() * size /
                       (multiply_adds_per_cycle * machine.multiprocessors * machine.cycles_per_us * resident);
   const double gathered =

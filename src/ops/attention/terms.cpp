@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include <abi/fused_attention.h>
 
@@ -84,7 +85,9 @@ void take_operands(TermsPlaces& places, const SparseAttention& attention, const 
 
 template <class Call>
 Launch split_launch(const SparseAttention& attention, const TermsPlaces& places) {
-  const SplitTermsTraits t{.terms = terms_of(attention), .longest = std::max(places.key.part, places.value.part)};
+  const SplitTermsTraits t{.terms = terms_of(attention),
+                           .longest = std::max(places.key.part, places.value.part),
+                           .powers = std::is_same_v<Call, AttentionBackwardArguments>};
   const SplitTermsConfig config;
   const SplitBinding<Call> binding{
       .fixed = {.operands = {lines_of(places.query, attention.query_leading, attention.query_stride, attention.n),
