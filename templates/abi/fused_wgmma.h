@@ -58,9 +58,22 @@ constexpr int query_bytes(const FusedAttentionTraits& traits, const FusedWgmmaCo
   return config.groups * key_slabs(traits) * slab_bytes(group_queries());
 }
 
-/// Dynamic shared memory of a block: queries, stages, and barriers of queries and stages.
+/// Whether biases lie in shared memory: beside the sums of wide values of two terms no lane has registers for them.
+constexpr bool biases_in_shared(const FusedAttentionTraits& traits) {
+  return traits.biased && promotes(traits) && traits.value_size > 64;
+}
+constexpr bool biases_in_registers(const FusedAttentionTraits& traits) {
+  return traits.biased && !biases_in_shared(traits);
+}
+/// Shared memory for those of a step: a word for each score of a lane.
+constexpr int bias_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
+  return biases_in_shared(traits) ? block_queries(config) * step_keys(config) * 4 : 0;
+}
+
+/// Dynamic shared memory of a block: queries, stages, barriers of both, and biases.
 constexpr int shared_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
-  return query_bytes(traits, config) + config.stages * wgmma_stage_bytes(traits, config) + 1024;
+  return query_bytes(traits, config) + config.stages * wgmma_stage_bytes(traits, config) + bias_bytes(traits, config) +
+         1024;
 }
 
 constexpr int launch_registers(const FusedWgmmaConfig& config) {
@@ -77,9 +90,9 @@ constexpr int gained_registers(const FusedWgmmaConfig& config) {
 /// Registers of a multiplying thread for sums, scores, probabilities and queries.
 constexpr int lane_registers(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
   const int queries = config.keeps_queries ? traits.key_size / 4 : 0;
+  const int biases = biases_in_shared(traits) ? 8 : bias_registers(traits, step_keys(config));
   const int sums = (promotes(traits) ? 2 : 1) * value_width(traits) / 2;
-  return sums + step_keys(config) / 2 + line_parts(traits) * step_keys(config) / 4 + queries +
-         bias_registers(traits, step_keys(config));
+  return sums + step_keys(config) / 2 + line_parts(traits) * step_keys(config) / 4 + queries + biases;
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const FusedAttentionTraits& t, const FusedWgmmaConfig& c) {

@@ -14,10 +14,12 @@
 #include "attention/score_bias.h"
 #include "attention/score_scales.h"
 #include "attention/soft_cap.h"
+#include "attention/step_bias.h"
 #include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
 #include "parts/ldmatrix.h"
 #include "parts/mbarrier.h"
+#include "parts/opaque.h"
 #include "parts/register_pool.h"
 #include "parts/ring_place.h"
 #include "parts/shared.h"
@@ -36,6 +38,7 @@ struct FusedWgmmaShared {
   unsigned long long queries_empty;
   unsigned long long values_full[values_apart(F::traits) ? F::config.stages : 1];
   unsigned long long values_empty[values_apart(F::traits) ? F::config.stages : 1];
+  unsigned biases[biases_in_shared(F::traits) ? bias_bytes(F::traits, F::config) / 4 : 1];
 };
 
 /// Lines in slabs, whose chunks are exchanged as wgmma's descriptors want it (parts/wgmma.h).
@@ -56,6 +59,27 @@ struct SlabPlaces {
   static __device__ unsigned value_exponent(int line) { return key_exponent(step_keys(F::config) + line); }
 };
 
+/// A block's stages by their shared addresses.
+template <class F>
+struct AttentionStages {
+  unsigned shared;
+
+  __device__ unsigned stage(unsigned i) const {
+    return shared + query_bytes(F::traits, F::config) + i * wgmma_stage_bytes(F::traits, F::config);
+  }
+  __device__ unsigned full(unsigned i) const { return stage(F::config.stages) + i * barrier_bytes(); }
+  __device__ unsigned empty(unsigned i) const { return full(F::config.stages) + i * barrier_bytes(); }
+  __device__ unsigned queries_full() const { return empty(F::config.stages); }
+  __device__ unsigned queries_empty() const { return queries_full() + barrier_bytes(); }
+  __device__ unsigned values_full(unsigned i) const {
+    return values_apart(F::traits) ? queries_empty() + (1 + i) * barrier_bytes() : full(i);
+  }
+  __device__ unsigned values_empty(unsigned i) const {
+    return values_apart(F::traits) ? values_full(F::config.stages) + i * barrier_bytes() : empty(i);
+  }
+  __device__ unsigned biases() const { return values_empty(F::config.stages); }
+};
+
 /// What a warpgroup computes.
 template <class F>
 class AttentionGroup {
@@ -66,14 +90,15 @@ class AttentionGroup {
   static constexpr int width = value_width(traits), parts = line_parts(traits);
   static constexpr Dtype type = multiplied_type(traits);
   using Products = WarpgroupMma<keys_of_step>;
+  using StepBits = unsigned[F::config.step_tiles];
 
  public:
-  /// `queries`: shared address of the block's; the group's number among its warpgroups; the warp's strip.
-  __device__ AttentionGroup(const FusedAttentionArgs& args, const AttentionWork<F>& work, unsigned queries,
-                            unsigned group, unsigned strip)
-      : queries_(queries),
+  /// The group's number among the block's that multiply; the warp's strip.
+  __device__ AttentionGroup(const FusedAttentionArgs& args, const AttentionWork<F>& work,
+                            const AttentionStages<F>& stages, unsigned group, unsigned strip)
+      : queries_(stages.shared),
         group_(group),
-        bias_(args, work.head),
+        bias_(args, work.head, {stages.biases()}),
         negative_(traits.terms == 0 && ScoreRates<F>::flips_scores(args)) {
     scales_.begin(args, work.head, work.first_row + strip * strip_queries());
   }
@@ -95,8 +120,9 @@ class AttentionGroup {
   /// Queues the scores of a stage.
   __device__ void begin_scores(unsigned stage) {
     const unsigned long long keys = dense_descriptor(stage, 0);
-    const unsigned long long queries =
-        dense_descriptor(queries_ + group_ * key_slabs(traits) * slab_bytes(group_queries()), 0);
+    unsigned of_group = queries_ + group_ * key_slabs(traits) * slab_bytes(group_queries());
+    if constexpr (biases_in_shared(traits)) make_opaque(of_group);  // else descriptors are set aside between tiles
+    const unsigned long long queries = dense_descriptor(of_group, 0);
     begin_multiplications();
     bool adds = false;
     visit_products<parts>([&](int own_part, int part) {
@@ -133,16 +159,12 @@ class AttentionGroup {
   }
 
   /// The biases of scores that are on their way.
-  __device__ void take_bias(const TilePlaces<F> (&places)[F::config.step_tiles],
-                            const unsigned (&bits)[F::config.step_tiles]) {
-    if constexpr (F::traits.biased)
-#pragma unroll
-      for (int t = 0; t < F::config.step_tiles; ++t) bias_.load(biases_[t], places[t], 0, bits[t]);
+  __device__ void take_bias(const TilePlaces<F> (&places)[F::config.step_tiles], const StepBits& bits) {
+    bias_.load(biases_, places, bits);
   }
 
   /// Makes exponentials of a stage's scores, once they are there: probabilities by `take`, without those not `kept`.
-  __device__ void exponentiate(const unsigned (&bits)[F::config.step_tiles],
-                               const unsigned (&kept)[F::config.step_tiles], unsigned stage) {
+  __device__ void exponentiate(const StepBits& bits, const StepBits& kept, unsigned stage) {
     settle_multiplications(scores_);
     if (negative_) {
 #pragma unroll
@@ -150,9 +172,7 @@ class AttentionGroup {
     }
     const SharedAddress exponents = {stage + SlabPlaces<F>::exponents};
     scales_.template scale<keys_of_step>(scores_, exponents);
-    if constexpr (traits.biased)
-#pragma unroll
-      for (int t = 0; t < F::config.step_tiles; ++t) add_bias<F>(scores_, scales_.rates(), biases_[t], 8 * t);
+    if constexpr (traits.biased) bias_.add(scores_, scales_.rates(), biases_);
     mask_scores<8>(scores_, bits[0]);
     if constexpr (F::config.step_tiles == 2) mask_scores<8, 8>(scores_, bits[1]);
     softmax_.add(scores_, {scales_.rate(0), scales_.rate(1)}, factors_);
@@ -200,36 +220,16 @@ class AttentionGroup {
   const unsigned queries_;
   const unsigned group_;
   ScoreScales<F> scales_;
-  const HeadBias<F> bias_;
+  const StepBias<F> bias_;
   const bool negative_;
   unsigned kept_[keeps ? key_steps : 1][4];
   float scores_[octets][4];
   float factors_[2];
-  unsigned biases_[traits.biased ? F::config.step_tiles : 1][8][bias_words<F>()];
+  BiasWords<F> biases_;
   unsigned probabilities_[parts][octets / 2][4];
   float sums_[width / 8][4] = {};
   float step_sums_[promotes(traits) ? width / 8 : 1][4] = {};
   OnlineSoftmax softmax_;
-};
-
-/// A block's stages by their shared addresses.
-template <class F>
-struct AttentionStages {
-  unsigned shared;
-
-  __device__ unsigned stage(unsigned i) const {
-    return shared + query_bytes(F::traits, F::config) + i * wgmma_stage_bytes(F::traits, F::config);
-  }
-  __device__ unsigned full(unsigned i) const { return stage(F::config.stages) + i * barrier_bytes(); }
-  __device__ unsigned empty(unsigned i) const { return full(F::config.stages) + i * barrier_bytes(); }
-  __device__ unsigned queries_full() const { return empty(F::config.stages); }
-  __device__ unsigned queries_empty() const { return queries_full() + barrier_bytes(); }
-  __device__ unsigned values_full(unsigned i) const {
-    return values_apart(F::traits) ? queries_empty() + (1 + i) * barrier_bytes() : full(i);
-  }
-  __device__ unsigned values_empty(unsigned i) const {
-    return values_apart(F::traits) ? values_full(F::config.stages) + i * barrier_bytes() : empty(i);
-  }
 };
 
 /// Where a thread is among a block's stages, and the parity of its queries.
@@ -387,7 +387,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     visit_works<F>(args, [&](const AttentionWork<F>& work) {
-      AttentionGroup<F> group(args, work, stages.shared, warp / 4, warp);
+      AttentionGroup<F> group(args, work, stages, warp / 4, warp);
       attend<F>(args, work, stages, place, warp, group);
       const StripOutput<F> output(args, work.head, work.first_row + warp * strip_queries());
       if constexpr (F::config.slices > 1)

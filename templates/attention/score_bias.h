@@ -67,10 +67,24 @@ class TilePlaces<F, true> {
     }
   }
 
+  /// visit(octet, element of the fragment, place) for those of all octets that the mask has, whatever queries see.
+  template <class Visit>
+  __device__ void visit_all(Visit visit) const {
+#pragma unroll
+    for (int o = 0; o < tile_keys() / 8; ++o)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const Pair places = of_pair(o, half);
+        if ((places.there & 1) != 0) visit(o, 2 * half, places.first);
+        if ((places.there & 2) != 0) visit(o, 2 * half + 1, places.second);
+      }
+  }
+
  private:
   struct Pair {
     int first;
     int second;
+    unsigned there;  ///< the lowest two bits: whether the mask has them
   };
 
   static __device__ unsigned of_half(unsigned word, int half) { return word >> 2 * half & 0x33333333U; }
@@ -84,7 +98,8 @@ class TilePlaces<F, true> {
     const unsigned before = 0x10001U * ((1U << shift) - 1) | before_lane << shift;
     const unsigned keys = keys_[half][octet / 4];
     const int first = starts_[half] + (octet >= 4 ? __popc(keys_[half][0]) : 0) + __popc(keys & before);
-    return {first, first + static_cast<int>(keys >> (shift + own) & 1)};
+    const unsigned there = keys >> (shift + own);
+    return {first, first + static_cast<int>(there & 1), there};
   }
 
   unsigned keys_[2][2] = {};  ///< of rows group and group + 8: bits of four octets, their first keys in the lower half
@@ -136,6 +151,7 @@ class HeadBias<F, true> {
   }
 
   __device__ float at(int place) const { return Type::to_float(stored(place)); }
+  __device__ const Stored* address(int place) const { return reinterpret_cast<const Stored*>(bias_) + place; }
 
   /// 0 where `bits` has none.
   template <int octets>

@@ -223,17 +223,15 @@ void check_every_family(const Attended& of) {
 
 /// Configs of each family on problems that random_problem(random) draws.
 void check_configs(std::uint64_t seed, SparseAttention (*random_problem)(sparse::Random&)) {
-  test::check_configs(
-      tried(), seed, test::thread_sanitized ? 2 : 16, random_problem,
-      [](const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem, const sparse::Csr& mask,
-         const auto& draw) {
-        const auto query = ops::make_query(problem, on.topology(mask.view())->statistics(), &on.device());
-        if (!family.declines(*query)) return check(on, family, problem, mask, draw(*query));
-        CHECK(family.name() == "fused_wgmma");
-        const bool has_no_registers = problem.biased && problem.element == Dtype::f32 &&
-                                      problem.math == Math::accurate && ops::value_size_of(problem) > 64;
-        CHECK((has_no_registers || mask.rows <= 32));  // half of a warpgroup's queries
-      });
+  test::check_configs(tried(), seed, test::thread_sanitized ? 2 : 16, random_problem,
+                      [](const test::StepDevice& on, const ops::Family& family, const SparseAttention& problem,
+                         const sparse::Csr& mask, const auto& draw) {
+                        const auto query =
+                            ops::make_query(problem, on.topology(mask.view())->statistics(), &on.device());
+                        if (!family.declines(*query)) return check(on, family, problem, mask, draw(*query));
+                        CHECK(family.name() == "fused_wgmma");
+                        CHECK(mask.rows <= 32);  // half of a warpgroup's queries
+                      });
 }
 
 }  // namespace

@@ -82,7 +82,9 @@ double tile_cycles(const FusedAttentionTraits& t, const FusedMmaConfig& c) {
   const double read = 2.0 * products * (c.warps * tile_keys() * as_double(t.key_size + t.value_size) + queries);
   const double softmax = scores * instructions_per_score / lanes_per_cycle;
   constexpr double measured_over_model = 1.6;  // 98 to 99.5 % zeros and the paper's mask, on an H200
-  return measured_over_model * (std::max(tensor, read / shared_bytes_per_cycle) + softmax);
+  // Registers are for 16 keys a step. Measured at the paper's mask (bench/notes/fused_attention.md#f32).
+  const double of_wide_biased = t.biased && promotes(t) && t.value_size > 64 ? 3.4 : 1;
+  return measured_over_model * of_wide_biased * (std::max(tensor, read / shared_bytes_per_cycle) + softmax);
 }
 
 double predict_us(const AttentionQuery& query, const FusedMmaConfig& config) {

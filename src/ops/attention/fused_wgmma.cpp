@@ -33,7 +33,7 @@ constexpr int registers_beside_list = 30;
 
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{"queries and stages do not fit a block's shared memory",
+    Rule{"queries, stages and biases do not fit a block's shared memory",
          [](const Case& c) {
            return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90);
          }},
