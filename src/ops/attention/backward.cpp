@@ -43,9 +43,10 @@ TopologyStatistics transposed(TopologyStatistics mask) {
 }
 
 WalkedTiles walked_tiles(const AttentionBackwardQuery& query, int block_lines) {
+  const double share = fused_attention::seen_share(query.attention(), query.statistics);
   const auto tiles = [&](const TopologyStatistics& mask) {
     return static_cast<double>(query_blocks(mask.rows, block_lines) * query.attention().batch) *
-           fused_attention::expected_tiles(mask, block_lines);
+           fused_attention::expected_tiles(mask, block_lines, share);
   };
   return {.by_query = tiles(query.statistics), .by_key = tiles(transposed(query.statistics))};
 }

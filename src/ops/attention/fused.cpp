@@ -79,12 +79,18 @@ std::optional<std::string> declines(const SparseAttention& attention, const Topo
   return key_tiles_declined(mask, strip_queries());
 }
 
-double expected_tiles(const TopologyStatistics& mask, int block_queries) {
+double seen_share(const SparseAttention& attention, const TopologyStatistics& mask) {
+  if (!attention.causal || mask.rows == 0 || mask.cols == 0) return 1;
+  const auto rows = static_cast<double>(mask.rows), cols = static_cast<double>(mask.cols);
+  return cols >= rows ? 1 - rows / (2 * cols) : cols / (2 * rows);  // the last query sees every key
+}
+
+double expected_tiles(const TopologyStatistics& mask, int block_queries, double share) {
   const auto cols = static_cast<double>(mask.cols);
   const double in_runs = std::clamp(mask.run_share, 0.0, 1.0);
-  const double band = in_runs > 0 ? std::min(cols, in_runs * mask.mean_row + block_queries) : 0.0;
+  const double band = in_runs > 0 ? std::min(cols, share * in_runs * mask.mean_row + block_queries) : 0.0;
   const double density = cols > 0 ? std::min(1.0, (1 - in_runs) * mask.mean_row / cols) : 0.0;
-  const double spread = (cols - band) * (1 - std::pow(1 - density, block_queries));
+  const double spread = share * (cols - band) * (1 - std::pow(1 - density, block_queries));
   return std::max(1.0, std::ceil((band + std::max(spread, 0.0)) / tile_keys()));
 }
 
@@ -93,7 +99,8 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
   constexpr double l2_bytes_per_us = 6.5e6;
   const FusedAttentionTraits t = traits(query);
   const Machine machine = machine_of(query);
-  const double tiles = expected_tiles(query.statistics, cut.block_queries);
+  const double tiles =
+      expected_tiles(query.statistics, cut.block_queries, seen_share(query.attention(), query.statistics));
   const auto blocks =
       static_cast<double>(query_blocks(query.statistics.rows, cut.block_queries) * query.attention().batch);
   const double together = std::min(pace.resident, std::ceil(blocks * cut.slices / machine.multiprocessors));

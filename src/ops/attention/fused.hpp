@@ -31,9 +31,12 @@ HeadSizes head_sizes(const SparseAttention& attention);
 /// Why no family computes this problem, or its gradients, without scores in memory; nothing if one may.
 std::optional<std::string> declines(const SparseAttention& attention, const TopologyStatistics& mask);
 
+/// The share of all pairs of a query and a key that see each other: of causal queries half of a square.
+double seen_share(const SparseAttention& attention, const TopologyStatistics& mask);
+
 /// Tiles of keys of a block of so many queries, by the mask's statistics: keys in runs are a band, others are spread
-/// over all.
-double expected_tiles(const TopologyStatistics& mask, int block_queries);
+/// over all. `share`: of them, what the block's queries see.
+double expected_tiles(const TopologyStatistics& mask, int block_queries, double share);
 
 /// How a family cuts the problem.
 struct Cut {

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include "ops/attention/fused.hpp"
 #include "ops/attention/problem.hpp"
 #include "ops/families.hpp"
 #include "unit/fakes/fake_device.hpp"
@@ -17,6 +18,10 @@ const TopologyStatistics sparse_transformer{.rows = 12'288,
                                             .mean_row = 545,
                                             .row_variation = 0.4,
                                             .run_share = 0.47};
+
+/// Of the keys, for each query at random.
+const TopologyStatistics half_of_all{
+    .rows = 4096, .cols = 4096, .nonzeros = 1 << 23, .longest_row = 2200, .mean_row = 2048};
 
 SparseAttention of_f32(std::int64_t size) { return {.n = size, .batch = 8, .element = Dtype::f32}; }
 
@@ -56,4 +61,31 @@ TEST_CASE("fused_wgmma declines f32 whose sums have no registers, with biases an
   test::FakeDevice hopper;
   for (const SparseAttention& problem : {of_f32(144), biased(of_f32(144))})
     CHECK(wgmma->declines(*ops::make_query(problem, sparse_transformer, &hopper)));
+}
+
+TEST_CASE("causal queries are expected to walk what they see of the mask") {
+  const SparseAttention plain{.n = 64};
+  const SparseAttention causal{.n = 64, .causal = true};
+  const auto share = [](const SparseAttention& problem, std::int64_t rows, std::int64_t cols) {
+    return ops::fused_attention::seen_share(problem, {.rows = rows, .cols = cols});
+  };
+  CHECK(share(plain, 4096, 4096) == 1);
+  CHECK(share(causal, 4096, 4096) == 0.5);
+  CHECK(share(causal, 1, 100'000) > 0.999);  // a query behind all keys
+  CHECK(share(causal, 4096, 1024) == doctest::Approx(0.125));
+  CHECK(share(causal, 0, 0) == 1);
+  CHECK(ops::fused_attention::expected_tiles(half_of_all, 128, 1) == 64);
+  CHECK(ops::fused_attention::expected_tiles(half_of_all, 128, 0.5) == 32);
+
+  const auto wgmma = ops::make_fused_wgmma(), backward = ops::make_fused_backward_wgmma();
+  const auto predicted = [](const ops::Family& family, const auto& problem) {
+    const auto query = ops::make_query(problem, half_of_all, nullptr);
+    return family.predict_us(*query, family.default_config(*query));
+  };
+  SparseAttention problem{.n = 64, .batch = 8, .element = Dtype::bf16};
+  SparseAttention behind = problem;
+  behind.causal = true;
+  CHECK(predicted(*wgmma, behind) < 0.7 * predicted(*wgmma, problem));
+  CHECK(predicted(*backward, SparseAttentionBackward{behind}) <
+        0.7 * predicted(*backward, SparseAttentionBackward{problem}));
 }

@@ -46,6 +46,8 @@ TEST_CASE("a key alone gives the choice that the cost model makes for its proble
   planning.check(Sddmm{.n = 64});
   planning.check(Softmax{.element = Dtype::f16});
   planning.check(FusedAttention{{.n = 64, .batch = 4, .element = Dtype::f16}});
+  planning.check(FusedAttention{{.n = 128, .batch = 4, .element = Dtype::f16, .causal = true}});
+  planning.check(FusedAttention{{.n = 128, .batch = 4, .causal = true, .biased = true}});
   planning.check(FusedAttentionBackward{{.n = 64, .batch = 4, .element = Dtype::bf16}});
 }
 
