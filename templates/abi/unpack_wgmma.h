@@ -268,11 +268,6 @@ constexpr int strip_stage_bytes(const UnpackWgmmaConfig& config) {
          static_cast<int>(packed_strip_units(config.grain, static_cast<unsigned>(config.strip_pairs), terms(config)));
 }
 
-/// k blocks whose strips have room: those of every stage, or all that are kept.
-constexpr int strip_rooms(const UnpackWgmmaConfig& config) {
-  return config.kept_blocks > 0 ? config.kept_blocks : config.stages;
-}
-
 constexpr int stage_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
   return dense_stage_bytes(traits, config) + column_scale_bytes(config) +
          (config.kept_blocks > 0 ? 0 : strip_stage_bytes(config));
@@ -293,14 +288,12 @@ constexpr int ring_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfi
   return config.stages * stage_bytes(traits, config) + config.kept_blocks * strip_stage_bytes(config);
 }
 
-/// Barriers for the strips that are kept: they have come; they have been unpacked.
-constexpr int kept_barriers(const UnpackWgmmaConfig& config) { return config.kept_blocks > 0 ? 2 : 0; }
-
 /// Dynamic shared memory of a block: stages, strips that are kept, rows of what is left over, two barriers for each
 /// stage and for kept strips, and that of a cluster's sums.
 constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return ring_bytes(traits, config) + consumer_warps(config) * left_scratch_bytes(config) + config.stages * 16 +
-         kept_barriers(config) * 8 + tile_parts(config).barrier_bytes();
+  const int pairs = config.stages + (config.kept_blocks > 0 ? 1 : 0);
+  return ring_bytes(traits, config) + consumer_warps(config) * left_scratch_bytes(config) + pairs * 16 +
+         tile_parts(config).barrier_bytes();
 }
 
 constexpr int launch_registers(const UnpackWgmmaConfig& config) {

@@ -25,10 +25,12 @@ class UnpackWgmmaStages {
   static constexpr unsigned strip_bytes = strip_stage_bytes(config);
   static constexpr unsigned scales_begin = config.stages * dense_bytes;
   static constexpr unsigned strips_begin = scales_begin + config.stages * scale_bytes;
-  static constexpr unsigned scratch_begin = strips_begin + strip_rooms(config) * strip_bytes;
+  static constexpr bool keeps = kept_blocks(config) > 0;
+  static constexpr unsigned strip_rooms = keeps ? kept_blocks(config) : config.stages;
+  static constexpr unsigned scratch_begin = strips_begin + strip_rooms * strip_bytes;
   static constexpr unsigned barriers_begin = scratch_begin + consumer_warps(config) * left_scratch_bytes(config);
   static_assert(dense_bytes % 1024 == 0, "swizzled lines repeat every 1024 bytes");
-  static constexpr unsigned barriers = 2 * config.stages + kept_barriers(config);
+  static constexpr unsigned barriers = 2 * (config.stages + (keeps ? 1 : 0));
   static_assert(barriers_begin + barriers * barrier_bytes() + tile_parts(config).barrier_bytes() ==
                     shared_bytes(F::traits, config),
                 "shared_bytes differs from the layout");
