@@ -228,8 +228,8 @@ class WarpgroupSum {
         for (int i = 0; i < 4; ++i) {
           const float sum = sums_[4 * group + i];
           const float of_rows = with_factors ? sum * rows_[i / 2].promotion : sum;
-          float& own = total(4 * group + i);
-          own = in_place ? of_rows * scale.at[i % 2] : fmaf(of_rows, scale.at[i % 2], own);
+          float& promoted = total(4 * group + i);
+          promoted = in_place ? of_rows * scale.at[i % 2] : fmaf(of_rows, scale.at[i % 2], promoted);
         }
       }
     } else {
