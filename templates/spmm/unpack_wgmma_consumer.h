@@ -25,7 +25,6 @@ template <class F>
 class Consumer {
   static constexpr auto config = F::config;
   static constexpr bool keeps = config.kept_blocks > 0;
-  static constexpr unsigned no_tile = 0xffffffffU;
   using Place = RingPlace<config.stages>;
 
  public:
@@ -37,8 +36,7 @@ class Consumer {
                 warp.strip, left_ > 0 && !keeps),
         first_dense_(dense_descriptor(stages.dense(0) + column_offset(tile), dense_group_bytes(config))),
         unpacked_{warp.group, 0},
-        multiplied_{warp.group, 0},
-        row_tile_(no_tile) {}
+        multiplied_{warp.group, 0} {}
 
   /// Goes on with another tile, once run() is through with the one before.
   __device__ void enter(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, ConsumerWarp<F> warp) {
@@ -52,11 +50,11 @@ class Consumer {
 
   /// Before each tile is begun, where strips stay: those of another row tile take their place.
   __device__ void take_strips(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, ConsumerWarp<F> warp) {
-    if (tile.row_tile == row_tile_) return;
-    row_tile_ = tile.row_tile;
+    if (tile.row_tile == kept_.row_tile) return;
+    kept_.row_tile = tile.row_tile;
     WarpStrips<F> strips(packed_set(args.strips, tile.product), 0, tile.first_strip(), warp.strip, true);
-    wait_barrier(stages_.kept_full(), kept_parity_);
-    kept_parity_ ^= 1;
+    wait_barrier(stages_.kept_full(), kept_.parity);
+    kept_.parity ^= 1;
 #pragma unroll
     for (int i = 0; i < config.kept_blocks; ++i)
       strips.unpack(kept_.at[i], stages_.strips(i), i + 1 < config.kept_blocks);
@@ -145,12 +143,13 @@ class Consumer {
   Place multiplied_;                ///< the next one to multiply
 
   struct Kept {
-    UnpackedStrip<F> at[keeps ? config.kept_blocks : 1];
+    static constexpr unsigned no_tile = 0xffffffffU;
+    UnpackedStrip<F> at[keeps ? config.kept_blocks : 1];  ///< A of the row tile
+    unsigned row_tile = no_tile;
+    unsigned parity = 0;  ///< of the strips that come next
   };
   struct Nothing {};
-  Either<Nothing, Kept, keeps> kept_;  ///< A of the row tile
-  unsigned row_tile_;
-  unsigned kept_parity_ = 0;
+  Either<Nothing, Kept, keeps> kept_;
 };
 
 }  // namespace vostok
