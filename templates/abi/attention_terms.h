@@ -29,9 +29,8 @@ constexpr int term_exponent(unsigned largest_bits) {
   return largest_bits == 0 ? 0 : term_exponent_bias() - packed_scale_exponent(largest_bits);
 }
 
-/// log2 of the most that a scaled element loses beyond its rounding, and of what scaled elements are below.
-consteval int term_lost_exponent() { return -25; }
-consteval int term_largest_exponent() { return 14; }
+consteval int term_lost_exponent() { return packed_lost_exponent(); }
+consteval int term_largest_exponent() { return packed_largest_exponent(); }
 
 /// Gradients have the exponents of lines as f32, 2^(-log2 of the scale + this), infinity beyond; 0 of a line of zeros.
 consteval int term_power_shift() { return 16; }

@@ -144,6 +144,9 @@ constexpr int packed_scale_exponent(unsigned largest_bits) {
   const int exponent = 13 - (static_cast<int>(largest_bits >> 23) - 127);
   return exponent < 126 ? exponent : 126;
 }
+/// log2 of what finite scaled elements are below, and of the most that one loses beyond its rounding.
+consteval int packed_largest_exponent() { return 14; }
+consteval int packed_lost_exponent() { return -25; }
 /// Below it a scaled element may lose more than its rounding: f16 has no smaller step than 2^-24, so that up to 2^-25
 /// of it is lost, however small it is.
 constexpr float packed_least_kept(PackedMode mode) { return packed_pair_words(mode) == 2 ? 0x1p-5F : 0x1p-14F; }

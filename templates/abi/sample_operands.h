@@ -53,9 +53,6 @@ constexpr bool sample_scales_rows(PackedMode mode, Dtype element) {
   return element == Dtype::f32 && packed_is_f16(mode);
 }
 
-consteval int sample_lost_exponent() { return -25; }    ///< log2 of the most that a scaled element loses
-consteval int sample_largest_exponent() { return 14; }  ///< finite scaled elements are below 2 to this
-
 /// 0 for 0. The bits of value - 1, without a loop that kernels would wait for.
 constexpr int ceil_log2(unsigned value) {
   unsigned left = value > 0 ? value - 1 : 0;
@@ -88,7 +85,7 @@ struct SampleMark {
   static consteval unsigned char byte_of_zeros() { return 0; }
   /// log2 of the most that those elements take from a sum, whatever they meet.
   constexpr int loss_exponent() const {
-    return code < most_code ? 2 * (code - 1) + sample_largest_exponent() + sample_lost_exponent() : 100;
+    return code < most_code ? 2 * (code - 1) + packed_largest_exponent() + packed_lost_exponent() : 100;
   }
 };
 

@@ -111,7 +111,7 @@ class SampleCertificate {
   static __device__ float loss(long long n, const SampleMark& mark, int mean) {
     constexpr int share = sample_loss_exponent(config.mode);
     if (mark.code == 0) return 0.0F;
-    const float of_all = power(floor_log2(n) + mean + sample_lost_exponent() - share);
+    const float of_all = power(floor_log2(n) + mean + packed_lost_exponent() - share);
     const float of_lossy = power(mark.loss_exponent() - share);
     return of_all < of_lossy ? of_all : of_lossy;
   }

@@ -199,7 +199,7 @@ class OperandOctet {
           [](unsigned* shared, unsigned other) { atomicAdd(shared, other); });
     };
     // Elements that are not finite count as the largest: their sums are made again in any case.
-    constexpr float largest = 1 << sample_largest_exponent();
+    constexpr float largest = 1 << packed_largest_exponent();
     const float parts = __builtin_bit_cast(float, packed_power_bits(ceil_log2(SampleMark::parts) - floor_log2(n_)));
     const auto own_parts = static_cast<unsigned>(fminf(loss.sum * parts, 2 * largest * SampleMark::parts));
     const unsigned mean_parts = sum(own_parts + (loss.sum == 0 ? 0 : 1));
