@@ -109,10 +109,7 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
   // Works are handed out in turn, not to whoever is free: where rows differ, so do the sums.
   const double uneven = cut.stay > 0 ? 1 + 0.15 * std::min(1.0, query.statistics.row_variation) : 1;
   const double of_work = std::ceil(tiles / cut.slices) * of_tile + pace.start_cycles;
-  // Fitted to an H200 at masks of 98 and 99 % zeros (bench/notes/fused_attention.md#f32): else the composition, which
-  // is faster there, would not be chosen.
-  const double of_terms = t.terms == 0 ? 1 : t.value_size > 64 ? 1.3 : 1.16;
-  const double work = uneven * of_terms * waves * of_work / machine.cycles_per_us;
+  const double work = uneven * term_factors(t).works * waves * of_work / machine.cycles_per_us;
   const double tile_bytes = 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size);
   const double l2 = blocks * tiles * tile_bytes / (l2_bytes_per_us * machine.speed());
   const double partial =
@@ -124,6 +121,13 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
 }
 
 int products_of_terms(const FusedAttentionTraits& traits) { return traits.terms == 2 ? 3 : 1; }
+
+// Works are fitted to an H200 at masks of 98 and 99 % zeros (bench/notes/fused_attention.md#f32): else the composition,
+// which is faster there, would not be chosen.
+TermFactors term_factors(const FusedAttentionTraits& traits) {
+  if (traits.terms == 0) return {};
+  return {.wgmma_scores = 1.45, .works = traits.value_size > 64 ? 1.3 : 1.16};
+}
 
 std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut) {
   return terms_places(query, cut.value_part).bytes + partial_bytes(query, cut);

@@ -60,6 +60,13 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
 /// Products that tensor cores compute for one of an operand's: three of two terms.
 int products_of_terms(const FusedAttentionTraits& traits);
 
+/// How many times as long f32 takes as its products alone would; 1 of 16-bit elements.
+struct TermFactors {
+  double wgmma_scores = 1;  ///< to multiply scores by wgmma and exponentiate them: scales, and shorter steps
+  double works = 1;         ///< for works of all families, whatever bounds them
+};
+TermFactors term_factors(const FusedAttentionTraits& traits);
+
 /// Terms of f32, and partial sums of all slices where there is more than one.
 std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut);
 

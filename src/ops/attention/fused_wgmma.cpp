@@ -68,8 +68,8 @@ double tile_cycles(const FusedAttentionTraits& t, const FusedWgmmaConfig& c) {
   constexpr double gathered_bytes_per_cycle = 26;
   const double scores = static_cast<double>(block_queries(c)) * tile_keys();
   const double multiply_adds = fused_attention::products_of_terms(t) * static_cast<double>(t.key_size + value_width(t));
-  const double of_terms = t.terms > 0 ? 1.45 : 1;  // scales, and shorter steps
-  const double products = of_terms * scores * (multiply_adds / multiply_adds_per_cycle + cycles_per_score);
+  const double products = fused_attention::term_factors(t).wgmma_scores * scores *
+                          (multiply_adds / multiply_adds_per_cycle + cycles_per_score);
   const double bytes = 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size);
   return std::max(products, bytes / gathered_bytes_per_cycle);
 }
