@@ -1,6 +1,7 @@
 #include "ops/spmm/packed_operand.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/checked.hpp"
 #include "ops/machine.hpp"
@@ -16,6 +17,20 @@ PackedLayout layout_of(const SpmmQuery& query, StripKind kind, const PackedStruc
 }
 
 }  // namespace
+
+std::optional<std::string> packed_operand_declined(const SpmmQuery& query) {
+  constexpr std::int64_t most_accurate_k = 65536;
+  const Spmm& problem = query.problem;
+  const TopologyStatistics& s = query.statistics;
+  if (s.nonzeros == 0) return "A has no nonzeros";
+  if (problem.math == Math::strict)
+    return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
+  if (problem.element == Dtype::f32 && problem.math == Math::accurate && s.cols > most_accurate_k)
+    return "math = accurate allows tensor cores up to K = 65536";
+  if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())
+    return "row and column numbers have 32 bits";
+  return packed_strips_declined(s);
+}
 
 std::vector<PackedMode> product_modes(const SpmmQuery& query) {
   if (query.problem.element == Dtype::f16) return {PackedMode::f16x1};

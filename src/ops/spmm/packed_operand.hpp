@@ -1,11 +1,13 @@
 // A as packed strips (abi/packed_strips.h), for families that read them: the address of a call's strips, and the launch
 // that packs them if the values change from call to call. A family
-// - declines what packed_strips_declined (ops/topology/packed_strips.hpp) does, and needs strip_needs(grain);
+// - declines what packed_operand_declined does, and needs strip_needs(grain);
 // - returns packed_format(kind) as its packed_format, and includes packed_workspace_bytes in its workspace;
 // - puts pack_strips_launch first if packs_in_workspace, and calls PackedOperand::strips in its binding.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <vostok/spmm.hpp>
@@ -37,6 +39,9 @@ struct PackedOperand {
 inline bool packs_in_workspace(const SpmmQuery& query) {
   return query.problem.value_lifetime == ValueLifetime::per_call;
 }
+
+/// Why tensor cores cannot multiply by packed strips of A; nothing if they can.
+std::optional<std::string> packed_operand_declined(const SpmmQuery& query);
 
 /// The modes that may multiply the problem's elements, the likely best first.
 std::vector<PackedMode> product_modes(const SpmmQuery& query);

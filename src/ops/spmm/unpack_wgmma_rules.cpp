@@ -2,7 +2,6 @@
 // fast.
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "base/checked.hpp"
 #include "ops/config_list.hpp"
@@ -11,6 +10,7 @@
 #include "ops/rules.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
+#include "ops/spmm/packed_operand.hpp"
 #include "ops/spmm/tile_rules.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 #include "ops/topology/packed_strips.hpp"
@@ -93,17 +93,7 @@ constexpr std::array rules_of_slicing = {
 }  // namespace
 
 std::optional<std::string> declines(const SpmmQuery& query) {
-  constexpr std::int64_t most_accurate_k = 65536;
-  const Spmm& problem = query.problem;
-  const TopologyStatistics& s = query.statistics;
-  if (s.nonzeros == 0) return "there are no nonzeros to unpack";
-  if (problem.math == Math::strict)
-    return "math = strict is f32 multiply-adds, and this family multiplies on tensor cores";
-  if (problem.element == Dtype::f32 && problem.math == Math::accurate && s.cols > most_accurate_k)
-    return "math = accurate allows tensor cores up to K = 65536";
-  if (s.rows > std::numeric_limits<std::int32_t>::max() || s.cols > std::numeric_limits<std::int32_t>::max())
-    return "row and column numbers have 32 bits";
-  if (auto reason = packed_strips_declined(s)) return reason;
+  if (auto reason = packed_operand_declined(query)) return reason;
   return nothing_admitted([&] { return smallest_config(query); }, [&] { return default_config(query); },
                           [&](const UnpackWgmmaConfig& config) { return forbidden(query, config); });
 }
