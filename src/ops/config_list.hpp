@@ -21,6 +21,15 @@ void append(std::vector<Config>& list, const std::vector<Config>& further) {
   list.insert(list.end(), further.begin(), further.end());
 }
 
+/// A config, then all others of a list.
+template <class Config>
+std::vector<Config> first_and_others(const Config& first, const std::vector<Config>& all) {
+  std::vector<Config> list = {first};
+  for (const Config& config : all)
+    if (!(config == first)) list.push_back(config);
+  return list;
+}
+
 /// The configs that `admits(config)` allows, cheapest `predict_us(config)` first; ties keep their order.
 template <class Config, class Admits, class Predict>
 std::vector<Config> ranked(const std::vector<Config>& configs, const Admits& admits, const Predict& predict_us) {

@@ -136,10 +136,7 @@ TensorSampleConfig default_config(const SddmmQuery& query) {
 }
 
 std::vector<TensorSampleConfig> space(const SddmmQuery& query) {
-  std::vector<TensorSampleConfig> list = {default_config(query)};
-  for (const TensorSampleConfig& config : every_config(query))
-    if (!(config == list.front())) list.push_back(config);
-  return list;
+  return first_and_others(default_config(query), every_config(query));
 }
 
 std::vector<TensorSampleConfig> short_list(const SddmmQuery& query) {

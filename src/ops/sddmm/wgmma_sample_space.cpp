@@ -155,10 +155,7 @@ WgmmaSampleConfig default_config(const SddmmQuery& query) {
 }
 
 std::vector<WgmmaSampleConfig> space(const SddmmQuery& query) {
-  std::vector<WgmmaSampleConfig> list = {default_config(query)};
-  for (const WgmmaSampleConfig& config : every_config(query))
-    if (!(config == list.front())) list.push_back(config);
-  return list;
+  return first_and_others(default_config(query), every_config(query));
 }
 
 std::vector<WgmmaSampleConfig> short_list(const SddmmQuery& query) {

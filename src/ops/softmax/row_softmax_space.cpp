@@ -96,10 +96,7 @@ RowSoftmaxConfig RowSoftmaxDecisions::default_config(const SoftmaxSubject& subje
 }
 
 std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::space(const SoftmaxSubject& subject) {
-  std::vector<RowSoftmaxConfig> list = {default_config(subject)};
-  for (const RowSoftmaxConfig& config : every_config(subject))
-    if (!(config == list.front())) list.push_back(config);
-  return list;
+  return first_and_others(default_config(subject), every_config(subject));
 }
 
 std::vector<RowSoftmaxConfig> RowSoftmaxDecisions::short_list(const SoftmaxSubject& subject) {
