@@ -34,8 +34,8 @@ std::string lower_word(Scanner& scanner) {
   return word;
 }
 
-template <class Kind, std::size_t count>
-Kind read_kind(Scanner& scanner, const char* part, const Known<Kind> (&known)[count]) {
+template <class Kind, std::size_t Count>
+Kind read_kind(Scanner& scanner, const char* part, const Known<Kind> (&known)[Count]) {
   const std::string word = lower_word(scanner);
   std::string words;
   for (const auto& [name, kind] : known) {

@@ -87,32 +87,32 @@ inline double predict_us(const Query& query, double bytes, double threads) {
 }
 
 /// The parts of a family that moves every element once: its Config is {vector, vectors_per_thread, block_threads}.
-/// `traits_of` and `element_count` are functions of the problem.
-template <class QueryType, class Traits, class ConfigType, Traits (*traits_of)(const decltype(QueryType::problem)&),
-          std::int64_t (*element_count)(const decltype(QueryType::problem)&)>
+/// `TraitsOf` and `ElementCount` are functions of the problem.
+template <class QueryType, class Traits, class ConfigType, Traits (*TraitsOf)(const decltype(QueryType::problem)&),
+          std::int64_t (*ElementCount)(const decltype(QueryType::problem)&)>
 struct StreamFamily {
   using Query = QueryType;
   using Config = ConfigType;
 
   static std::optional<std::string> declines(const Query&) { return std::nullopt; }
   static Config default_config(const Query& query) {
-    return stream::default_config<Config>(widest(query), element_count(query.problem));
+    return stream::default_config<Config>(widest(query), ElementCount(query.problem));
   }
   static std::vector<Config> space(const Query& query) {
-    return stream::space<Config>(widest(query), element_count(query.problem));
+    return stream::space<Config>(widest(query), ElementCount(query.problem));
   }
   static std::vector<Config> short_list(const Query& query) {
-    return stream::short_list<Config>(widest(query), element_count(query.problem));
+    return stream::short_list<Config>(widest(query), ElementCount(query.problem));
   }
   static std::optional<std::string> forbidden(const Query& query, const Config& config) {
-    const StreamCase<Traits, Config> asked{element_count(query.problem), traits_of(query.problem), config};
+    const StreamCase<Traits, Config> asked{ElementCount(query.problem), TraitsOf(query.problem), config};
     return to_reason(reason_against(asked, rules<Traits, Config>));
   }
   static TopologyNeeds needs(const Query&, const Config&) { return {}; }
   static std::int64_t workspace_bytes(const Query&, const Config&) { return 0; }
 
  private:
-  static int widest(const Query& query) { return traits_of(query.problem).widest_vector; }
+  static int widest(const Query& query) { return TraitsOf(query.problem).widest_vector; }
 };
 
 }  // namespace vostok::ops::stream

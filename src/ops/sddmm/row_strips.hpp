@@ -9,9 +9,7 @@
 
 #include "ops/sddmm/problem.hpp"
 
-namespace vostok::ops {
-
-namespace row_strips {
+namespace vostok::ops::row_strips {
 
 /// A dense operand as the kernel reads it: [rows, n], row-major. A column-major operand is first transposed into the
 /// workspace, where its rows start at multiples of 16 bytes.
@@ -55,5 +53,4 @@ std::vector<RowStripsConfig> short_list(const SddmmQuery& query);
 /// Predicted microseconds, for ranking (row_strips_cost.cpp).
 double predict_us(const SddmmQuery& query, const RowStripsConfig& config);
 
-}  // namespace row_strips
-}  // namespace vostok::ops
+}  // namespace vostok::ops::row_strips

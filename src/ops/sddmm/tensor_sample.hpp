@@ -9,9 +9,7 @@
 
 #include "ops/sddmm/problem.hpp"
 
-namespace vostok::ops {
-
-namespace tensor_sample {
+namespace vostok::ops::tensor_sample {
 
 /// Bytes of the prepared operands, a multiple of 256.
 std::int64_t prepared_bytes(const SddmmQuery& query, const TensorSampleConfig& config);
@@ -38,5 +36,4 @@ std::vector<TensorSampleConfig> short_list(const SddmmQuery& query);
 /// Predicted microseconds, for ranking (tensor_sample_cost.cpp).
 double predict_us(const SddmmQuery& query, const TensorSampleConfig& config);
 
-}  // namespace tensor_sample
-}  // namespace vostok::ops
+}  // namespace vostok::ops::tensor_sample

@@ -10,9 +10,7 @@
 
 #include "ops/sddmm/problem.hpp"
 
-namespace vostok::ops {
-
-namespace wgmma_sample {
+namespace vostok::ops::wgmma_sample {
 
 /// The kernel's traits: layouts too, where operands are copied from where they lie.
 TensorSampleTraits traits(const SddmmQuery& query, const WgmmaSampleConfig& config, int n_split = 1);
@@ -49,5 +47,4 @@ std::vector<WgmmaSampleConfig> short_list(const SddmmQuery& query);
 /// Predicted microseconds, for ranking (wgmma_sample_cost.cpp).
 double predict_us(const SddmmQuery& query, const WgmmaSampleConfig& config);
 
-}  // namespace wgmma_sample
-}  // namespace vostok::ops
+}  // namespace vostok::ops::wgmma_sample

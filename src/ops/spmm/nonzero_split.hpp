@@ -9,9 +9,7 @@
 
 #include "ops/spmm/csr_product.hpp"
 
-namespace vostok::ops {
-
-namespace nonzero_split {
+namespace vostok::ops::nonzero_split {
 
 /// The kernel's traits, which the problem fixes.
 inline NonzeroSplitTraits traits(const SpmmQuery& query) { return csr_product::traits(query); }
@@ -49,5 +47,4 @@ std::vector<NonzeroSplitConfig> short_list(const SpmmQuery& query);
 /// Predicted microseconds, for ranking (nonzero_split_cost.cpp).
 double predict_us(const SpmmQuery& query, const NonzeroSplitConfig& config);
 
-}  // namespace nonzero_split
-}  // namespace vostok::ops
+}  // namespace vostok::ops::nonzero_split

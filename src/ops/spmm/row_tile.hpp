@@ -9,9 +9,7 @@
 
 #include "ops/spmm/problem.hpp"
 
-namespace vostok::ops {
-
-namespace row_tile {
+namespace vostok::ops::row_tile {
 
 /// The kernel's traits, which the problem fixes.
 RowTileTraits traits(const SpmmQuery& query);
@@ -39,5 +37,4 @@ std::vector<RowTileConfig> short_list(const SpmmQuery& query);
 /// Predicted microseconds, for ranking (row_tile_cost.cpp).
 double predict_us(const SpmmQuery& query, const RowTileConfig& config);
 
-}  // namespace row_tile
-}  // namespace vostok::ops
+}  // namespace vostok::ops::row_tile

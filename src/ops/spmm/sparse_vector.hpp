@@ -9,9 +9,7 @@
 
 #include "ops/spmm/problem.hpp"
 
-namespace vostok::ops {
-
-namespace sparse_vector {
+namespace vostok::ops::sparse_vector {
 
 constexpr std::int64_t most_columns = 4;
 
@@ -46,5 +44,4 @@ std::vector<SparseVectorConfig> short_list(const SpmmQuery& query);
 /// Predicted microseconds, for ranking (sparse_vector_cost.cpp).
 double predict_us(const SpmmQuery& query, const SparseVectorConfig& config);
 
-}  // namespace sparse_vector
-}  // namespace vostok::ops
+}  // namespace vostok::ops::sparse_vector

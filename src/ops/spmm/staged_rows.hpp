@@ -9,9 +9,7 @@
 
 #include "ops/spmm/csr_product.hpp"
 
-namespace vostok::ops {
-
-namespace staged_rows {
+namespace vostok::ops::staged_rows {
 
 /// The kernel's traits, which the problem fixes.
 StagedRowsTraits traits(const SpmmQuery& query);
@@ -50,5 +48,4 @@ std::vector<StagedRowsConfig> short_list(const SpmmQuery& query);
 /// Predicted microseconds, for ranking (staged_rows_cost.cpp).
 double predict_us(const SpmmQuery& query, const StagedRowsConfig& config);
 
-}  // namespace staged_rows
-}  // namespace vostok::ops
+}  // namespace vostok::ops::staged_rows
