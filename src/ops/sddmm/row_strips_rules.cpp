@@ -60,10 +60,7 @@ constexpr std::array rules = {
          [](const Case& c) {
            return c.config.n_split > 1 && (c.config.n_split - 1) * part_length(c.query, c.config) >= c.query.problem.n;
          }},
-    Rule{"the parts of sums would take more than 256 MiB",
-         [](const Case& c) {
-           return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20;
-         }},
+    parts_fit<Case>,
     Rule{"there is nothing to overlap: loads_in_flight covers the strip",
          [](const Case& c) { return c.config.overlap_batches && c.config.loads_in_flight == c.config.strip_entries; }},
 };

@@ -4,10 +4,10 @@
 #include <array>
 
 #include "base/checked.hpp"
-#include "ops/grid.hpp"
 #include "ops/limits.hpp"
 #include "ops/rules.hpp"
 #include "ops/sddmm/sample_launch.hpp"
+#include "ops/sddmm/sample_rules.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/sddmm/tensor_sample.hpp"
 #include "ops/topology/tile_lists.hpp"
@@ -51,18 +51,15 @@ bool keeps_sums_short(const Case& c) {
 
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 or f16x1 under math = tf32",
-         [](const Case& c) { return !sampled::serves(c.query, c.config.mode); }},
+    sampled::mode_serves<Case>,
     Rule{"kept_blocks is 0 or what n has",
          [](const Case& c) { return c.config.kept_blocks != 0 && c.config.kept_blocks != sampled::n_blocks(c.query); }},
     Rule{"sums of more steps would lose more than math = accurate allows",
          [](const Case& c) { return !keeps_sums_short(c); }},
     Rule{"more sums of a part would round past what math = accurate allows",
          [](const Case& c) { return !sampled::adds_few_sums(c.query, c.config.promotion_steps, c.config.n_split); }},
-    Rule{"n has fewer blocks of 64 than n_split has parts",
-         [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
-    Rule{"the grid's y and z hold fewer parts than the batch has",
-         [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.n_split; }},
+    sampled::every_part_has_blocks<Case>,
+    sampled::grid_holds_parts<Case>,
     Rule{"stages, sums and lists do not fit the device's shared memory",
          [](const Case& c) {
            return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80) ||
@@ -83,12 +80,8 @@ constexpr std::array rules = {
            return tile_columns(c.config) > 32 &&
                   tile_columns(c.config) >= 2 * std::max<std::int64_t>(c.query.statistics.cols, 32);
          }},
-    Rule{"the mask has no lists of such tiles",
-         [](const Case& c) { return tile_lists_declined(c.query.statistics, tile_shape(c.config)).has_value(); }},
-    Rule{"the parts of sums would take more than 256 MiB",
-         [](const Case& c) {
-           return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20;
-         }},
+    sampled::mask_has_lists<Case>,
+    parts_fit<Case>,
 };
 
 }  // namespace

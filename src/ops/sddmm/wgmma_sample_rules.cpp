@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "ops/grid.hpp"
 #include "ops/limits.hpp"
 #include "ops/rules.hpp"
 #include "ops/sddmm/sample_launch.hpp"
+#include "ops/sddmm/sample_rules.hpp"
 #include "ops/sddmm/sum_parts.hpp"
 #include "ops/sddmm/wgmma_sample.hpp"
 #include "ops/tensor_maps.hpp"
@@ -46,8 +46,7 @@ std::int64_t blocks_uncut(const Case& c) {
 
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    Rule{"mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 or f16x1 under math = tf32",
-         [](const Case& c) { return !sampled::serves(c.query, c.config.mode); }},
+    sampled::mode_serves<Case>,
     Rule{"one warpgroup has no others to take turns with",
          [](const Case& c) { return c.config.takes_turns && c.config.warpgroups == 1; }},
     Rule{"more sums of a part would round past what math = accurate allows",
@@ -60,10 +59,8 @@ constexpr std::array rules = {
          [](const Case& c) { return c.config.tensor_copies && !is_aligned_for_maps(c.query); }},
     Rule{"an operand is larger than a tensor map can say",
          [](const Case& c) { return c.config.tensor_copies && !is_within_maps(c.query); }},
-    Rule{"n has fewer blocks of 64 than n_split has parts",
-         [](const Case& c) { return sampled::has_empty_parts(c.query, c.config.n_split); }},
-    Rule{"the grid's y and z hold fewer parts than the batch has",
-         [](const Case& c) { return c.query.problem.batch > most_blocks_on_y * most_blocks_on_y / c.config.n_split; }},
+    sampled::every_part_has_blocks<Case>,
+    sampled::grid_holds_parts<Case>,
     Rule{"min_blocks blocks have more threads than a multiprocessor runs",
          [](const Case& c) { return threads(c.config) * c.config.min_blocks > multiprocessor_of_sm_90.threads; }},
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",
@@ -83,12 +80,8 @@ constexpr std::array rules = {
          [](const Case& c) {
            return tile_columns(c.config) > 32 && tile_columns(c.config) >= 2 * c.query.statistics.cols;
          }},
-    Rule{"the mask has no lists of such tiles",
-         [](const Case& c) { return tile_lists_declined(c.query.statistics, tile_shape(c.config)).has_value(); }},
-    Rule{"the parts of sums would take more than 256 MiB",
-         [](const Case& c) {
-           return c.config.n_split > 1 && part_bytes(c.query, c.config.n_split) > std::int64_t{256} << 20;
-         }},
+    sampled::mask_has_lists<Case>,
+    parts_fit<Case>,
 };
 
 }  // namespace
