@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "sparse/elements.hpp"
+#include "sparse/nonzeros.hpp"
 #include "sparse/packed_pairs.hpp"
 
 namespace vostok::sparse {
@@ -48,14 +49,6 @@ Slot slot_of(const PackedForm& form, const RowMasks& masks, std::int64_t row, st
   const auto header = (strip * packed_lanes() + static_cast<std::size_t>(place.lane)) *
                       static_cast<std::size_t>(packed_lane_words(form.grain));
   return {strip, header, static_cast<unsigned>(place.bit), static_cast<std::size_t>(place.half), left_over};
-}
-
-template <class Visit>
-void for_each_nonzero(const Csr& csr, const Visit& visit) {
-  for (std::int64_t row = 0; row < csr.rows; ++row)
-    for (std::int64_t i = csr.row_offsets[static_cast<std::size_t>(row)];
-         i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
-      visit(row, csr.column_indices[static_cast<std::size_t>(i)], i);
 }
 
 /// Those of the structure.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/text.hpp"
+#include "sparse/nonzeros.hpp"
 
 namespace vostok::sparse {
 
@@ -26,14 +27,6 @@ Slot slot_of(const SparseForm& form, std::int64_t row, std::int64_t column) {
       sparse_place(static_cast<int>(row % packed_strip_rows()), static_cast<int>(column % packed_strip_columns()));
   const std::int64_t strip = column / packed_strip_columns() * form.row_strips + row / packed_strip_rows();
   return {static_cast<std::size_t>(strip * packed_lanes() + place.lane), static_cast<unsigned>(place.bit)};
-}
-
-template <class Visit>
-void for_each_nonzero(const Csr& csr, const Visit& visit) {
-  for (std::int64_t row = 0; row < csr.rows; ++row)
-    for (std::int64_t i = csr.row_offsets[static_cast<std::size_t>(row)];
-         i < csr.row_offsets[static_cast<std::size_t>(row) + 1]; ++i)
-      visit(row, csr.column_indices[static_cast<std::size_t>(i)], i);
 }
 
 std::span<const std::uint32_t> groups_of(const SparseForm& form, std::size_t strip) {
