@@ -3,6 +3,13 @@
 
 namespace vostok {
 
+/// Counts round the stages.
+template <int stages>
+struct StageIndex {
+  unsigned at = 0;
+  __device__ void step() { at = at + 1 == stages ? 0 : at + 1; }
+};
+
 /// A place in the ring, and the parity of its round.
 template <int stages>
 struct RingPlace {

@@ -104,7 +104,7 @@ class TensorSample {
   SampleShared<F>& shared_;
   SampleStages<F> stages_;
   TileProduct<F> product_;
-  StageCounter<config.stages> stage_;
+  StageIndex<config.stages> stage_;
   unsigned kept_row_tile_ = 0xffffffffU;
 };
 

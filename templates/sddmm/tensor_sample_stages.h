@@ -3,6 +3,7 @@
 
 #include "abi/tensor_sample.h"
 #include "parts/async_copy.h"
+#include "parts/ring_place.h"
 #include "parts/shared_address.h"
 #include "sddmm/tensor_sample_shared.h"
 #include "sddmm/tensor_sample_walk.h"
@@ -30,13 +31,6 @@ __device__ inline void copy_bytes(void* to, const void* from) {
     if (chunks % step == 0 || i * step + threadIdx.x < chunks)
       copy_async<16>(own_to + 16U * i * step, own_from + i * step * 16);
 }
-
-/// Counts n blocks round the stages.
-template <int stages>
-struct StageCounter {
-  unsigned at = 0;
-  __device__ void step() { at = at + 1 == stages ? 0 : at + 1; }
-};
 
 /// Brings n block after n block of tile after tile.
 template <class F>
@@ -100,7 +94,7 @@ class SampleStages {
   const unsigned char* lhs_ = nullptr;  ///< the next n block's octets
   const unsigned char* rhs_ = nullptr;
   unsigned block_ = 0;  ///< of the part, the next one
-  StageCounter<config.stages> stage_;
+  StageIndex<config.stages> stage_;
 };
 
 }  // namespace vostok

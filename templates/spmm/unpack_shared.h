@@ -7,6 +7,7 @@
 #include "abi/either.h"
 #include "abi/unpack_mma.h"
 #include "parts/opaque.h"
+#include "parts/ring_place.h"
 #include "parts/shared.h"
 #include "parts/shared_address.h"
 
@@ -54,13 +55,6 @@ struct WideLines {
 /// How the terms of B lie that are multiplied.
 template <class F>
 using TermLines = Either<LinesAlongColumns<tile_columns(F::config)>, LinesAlongK, stages_columns(F::traits, F::config)>;
-
-/// Counts k blocks round the stages.
-template <int stages>
-struct StageIndex {
-  unsigned at = 0;
-  __device__ void step() { at = at + 1 == stages ? 0 : at + 1; }
-};
 
 /// The parts of a team's shared memory. Tiles of B come first: they start at multiples of 128 bytes.
 template <class F>
