@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
@@ -37,8 +38,15 @@ std::int64_t k_blocks(const SpmmQuery& query) { return packed_k_blocks(query.sta
 
 std::int64_t slice_blocks(const SpmmQuery& query, int k_split) { return ceil_div(k_blocks(query), k_split); }
 
-SumsAgain sums_again(const SpmmQuery& query, const TopologyPointers& topology) {
-  return {.kind = sparse_strips_kind(traits(query, 1)), .packed = sparse_operand(query, topology)};
+std::vector<Launch> launches(const SpmmQuery& query, const SlicedProduct& product, Launch multiply,
+                             const TopologyPointers& topology) {
+  std::vector<Launch> list;
+  if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
+  list.push_back(std::move(multiply));
+  if (product.needs_launch())
+    list.push_back(unpack_sum_launch(
+        query, product, {.kind = sparse_strips_kind(traits(query, 1)), .packed = sparse_operand(query, topology)}));
+  return list;
 }
 
 device::Dim3 Binding::operator()(const SpmmArguments& call, SparseTensorArgs& args) const {

@@ -1,10 +1,11 @@
-// Host code shared by sparse_tensor_mma and sparse_tensor_wgmma: traits, arguments, reasons to decline, and the cost of
-// a mask.
+// Host code shared by sparse_tensor_mma and sparse_tensor_wgmma: traits, arguments, launches, reasons to decline, and
+// the cost of a mask.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <abi/sparse_tensor.h>
 
@@ -43,8 +44,10 @@ struct Binding {
 };
 Binding binding(const SpmmQuery& query, const SlicedProduct& product, const TopologyPointers& topology);
 
-/// For the launch that adds slices of k.
-SumsAgain sums_again(const SpmmQuery& query, const TopologyPointers& topology);
+/// The launches of one execute, of which `multiply` is the product's: it packs first where calls bring values, and adds
+/// slices of k last.
+std::vector<Launch> launches(const SpmmQuery& query, const SlicedProduct& product, Launch multiply,
+                             const TopologyPointers& topology);
 
 /// The form of the topology that kernels read.
 TopologyNeeds needs(const SpmmQuery& query);

@@ -300,13 +300,8 @@ struct SparseTensorMma {
     return sparse_tensor_mma::workspace(query, config).bytes;
   }
   static std::vector<Launch> launches(const Query& query, const Config& config, const TopologyPointers& topology) {
-    std::vector<Launch> list;
-    if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
-    list.push_back(sparse_tensor_mma::multiply_launch(query, config, topology));
-    if (config.k_split > 1)
-      list.push_back(unpack_sum_launch(query, sparse_tensor_mma::workspace(query, config).product,
-                                       sparse_tensor::sums_again(query, topology)));
-    return list;
+    return sparse_tensor::launches(query, sparse_tensor_mma::workspace(query, config).product,
+                                   sparse_tensor_mma::multiply_launch(query, config, topology), topology);
   }
 };
 

@@ -343,13 +343,8 @@ struct SparseTensorWgmma {
     return sparse_tensor_wgmma::workspace(query, config).bytes;
   }
   static std::vector<Launch> launches(const Query& query, const Config& config, const TopologyPointers& topology) {
-    std::vector<Launch> list;
-    if (packs_in_workspace(query)) list.push_back(pack_sparse_launch(query, topology));
-    list.push_back(sparse_tensor_wgmma::multiply_launch(query, config, topology));
-    if (launched_slices(config) > 1)
-      list.push_back(unpack_sum_launch(query, sparse_tensor_wgmma::workspace(query, config).product,
-                                       sparse_tensor::sums_again(query, topology)));
-    return list;
+    return sparse_tensor::launches(query, sparse_tensor_wgmma::workspace(query, config).product,
+                                   sparse_tensor_wgmma::multiply_launch(query, config, topology), topology);
   }
 };
 
