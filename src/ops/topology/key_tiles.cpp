@@ -58,7 +58,7 @@ std::optional<std::string> key_tiles_declined(const TopologyStatistics& statisti
 
 void count_key_tiles(const Queue& queue, const CsrArrays& csr, int queries, std::int32_t* first_tiles) {
   KeyStepArgs args = arguments(csr, queries);
-  QueuedMemory counts(queue, QueuedMemory::bytes_of<std::uint32_t>(args.block_count));
+  const QueuedMemory counts(queue, QueuedMemory::bytes_of<std::uint32_t>(args.block_count));
   args.tile_counts = counts.as<std::uint32_t>();
   queue.launch(step("count_key_tiles", csr.index), args.block_count, args);
   exclusive_scan(queue, args.tile_counts, args.block_count, first_tiles, false);

@@ -27,7 +27,7 @@ std::int64_t blocks_for_rows(const Queue& queue, std::int64_t rows) { return que
 
 /// Number of elements at each distance beyond the band.
 std::vector<std::uint64_t> elements_by_distance(const AttentionBand& band) {
-  std::vector<std::uint64_t> elements(static_cast<std::size_t>(std::max<std::int64_t>({band.rows, band.cols, 1})), 0);
+  std::vector<std::uint64_t> elements(static_cast<std::size_t>(std::max({band.rows, band.cols, std::int64_t{1}})), 0);
   for (std::int64_t d = 1; d < static_cast<std::int64_t>(elements.size()); ++d) {
     std::int64_t count = 0;
     if (d > band.before) count += std::max<std::int64_t>(0, std::min(band.rows - d, band.cols));
