@@ -105,6 +105,7 @@ struct AttentionState final : AttentionParts<SparseAttention> {
   std::shared_ptr<const PlanState> rebind(const Topology& mask) const { return rebind_attention(*this, mask); }
 
   static const SparseAttention& forward_of(const SparseAttention& problem) { return problem; }
+  static const SparseAttention& forward_of(SparseAttention&&) = delete;
 };
 
 }  // namespace

@@ -69,7 +69,7 @@ class OpenFile {
 /// The absolute path, if the current folder still exists.
 fs::path made_absolute(const fs::path& file) {
   std::error_code failure;
-  fs::path whole = fs::absolute(file, failure);
+  const fs::path whole = fs::absolute(file, failure);
   return failure ? file : whole;
 }
 
