@@ -117,13 +117,13 @@ template <class Visit>
 void for_each_value(std::span<const std::uint32_t> words, int step, const Visit& visit) {
   for (int lane = 0; lane < packed_lanes(); ++lane)
     for (int r = 0; r < sparse_registers(); ++r) {
-      const std::uint32_t metadata =
-          words[static_cast<std::size_t>(sparse_metadata_begin() / 4 + lane / 4 * 2 + r / 2)] >>
-          (16 * (r % 2) + 4 * (lane % 4));
+      const int metadata_word = sparse_metadata_begin() / 4 + lane / 4 * 2 + r / 2;
+      const std::uint32_t metadata = words[static_cast<std::size_t>(metadata_word)] >> (16 * (r % 2) + 4 * (lane % 4));
       const SparsePlaces places{metadata & 3U, metadata >> 2 & 3U};
       if (places.lower >= places.higher)
         fail(ErrorCode::internal, "metadata of lane {} name places {} and {}", lane, places.lower, places.higher);
-      const std::uint32_t pair = words[static_cast<std::size_t>(lane * sparse_registers() + r)];
+      const int pair_word = lane * sparse_registers() + r;
+      const std::uint32_t pair = words[static_cast<std::size_t>(pair_word)];
       for (const auto& [place, bits] : {std::pair{places.lower, pair & 0xffffU}, std::pair{places.higher, pair >> 16}})
         if (bits != 0)
           visit(Found{sparse_row(lane, r), sparse_column(lane, step, r) + static_cast<int>(place),

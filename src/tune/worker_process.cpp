@@ -45,7 +45,7 @@ std::optional<fs::path> in_path(const std::string& folders) {
   for (std::size_t begin = 0; begin <= folders.size();) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
     const fs::path folder = folders.substr(begin, end - begin);
-    const fs::path file = folder / tool_name;
+    fs::path file = folder / tool_name;
     if (folder.is_absolute() && can_run(file) && !is_this_program(file)) return file;
     begin = end + 1;
   }
