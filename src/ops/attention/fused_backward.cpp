@@ -1,6 +1,7 @@
 // fused_backward on the host: rules beside its kernels' (abi/fused_backward.h), its space and its cost model.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <abi/fused_backward.h>
 
@@ -44,6 +45,11 @@ constexpr std::array rules = {
            return c.config.min_blocks >
                   std::max(1, sm.resident_blocks(threads(c.config), 32, shared_bytes(c.traits, c.config)));
          }},
+    Rule{"min_blocks bounds no registers of f32, and 1 says the same",
+         [](const Case& c) {
+           return c.traits.terms > 0 && c.config.min_blocks > 1 &&
+                  registers_of_thread(threads(c.config), c.config.min_blocks) >= most_thread_registers;
+         }},
     attention_backward::masks_have_tiles<Case>,
 };
 
@@ -54,33 +60,35 @@ const char* reason(const AttentionBackwardQuery& query, const FusedBackwardConfi
 // The cost model, for ranking only: up to nine products of the forward pass's two, or what the kernels gather. Fitted
 // to two masks on an H200 (bench/notes/fused_attention.md#gradients).
 
-/// Of f32, kernels wait for their own instructions until eight warps of an SM take turns.
-double share_of_busy_warps(const AttentionBackwardQuery& query, const FusedBackwardTraits& t,
-                           const FusedBackwardConfig& config) {
-  constexpr double enough_warps = 8;
+/// How fast an SM is by what takes turns on it. In f32 a warp waits for its own instructions most of the time, and
+/// warps of a block for one another.
+double speed_of_turns(const AttentionBackwardQuery& query, const FusedBackwardTraits& t,
+                      const FusedBackwardConfig& config) {
+  if (t.terms == 0) return 1 + 0.1 * config.min_blocks;
   const int registers = std::min(most_thread_registers, lane_registers(t, config) + other_registers);
   const int blocks = multiprocessor_of(query.device, least_multiprocessor_of_sm_80)
                          .resident_blocks(threads(config), registers, shared_bytes(t, config));
-  return std::min(1.0, std::max(1, blocks) * config.warps / enough_warps);
+  return (blocks > 1 ? 1.2 : 0.96) * std::pow(std::max(1, blocks) * config.warps, 0.18);
 }
 
 double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig& config) {
   constexpr double launches_us = 9;
   constexpr double multiply_adds_per_cycle = 580;  // of an SM, with exponentials and reads of shared memory
-  constexpr double gathered_bytes_per_us = 3.5e6;
   const bool saved = attention_backward::has_row_statistics(query);
   const double products = saved ? 3.5 : 4.5;  // of both sizes, for two walks
   const double walks = saved ? 2 : 3;
   const FusedBackwardTraits t = traits(query, BackwardPart::by_key);
   const Machine machine = machine_of(query);
   const double size = t.key_size + t.value_size;
-  const double of_terms = t.terms == 2 ? 3 : 1;  // products for one of operands of 16 bits
-  const double waits = config.stages == 1 ? 1.25 : 1;
+  const double of_terms = t.terms == 0 ? 1 : t.terms == 1 ? 1.8 : 3;  // products, or what one has beside it
+  const double waits = config.stages > 1 ? 1 : t.terms > 0 ? 1.03 : 1.25;
+  const double short_steps = t.terms > 0 && config.step_keys == 16 ? 1.18 : 1;  // sums are added once a step
+  const double gathered_bytes_per_us = t.terms > 0 ? 6.5e6 : 3.5e6;
   const attention_backward::WalkedTiles tiles = attention_backward::walked_tiles(query, block_queries(config));
   const double both = tiles.by_query + tiles.by_key;
-  const double resident = t.terms > 0 ? 1.3 * share_of_busy_warps(query, t, config) : 1 + 0.1 * config.min_blocks;
-  const double work = waits * of_terms * products / 2 * both * block_queries(config) * tile_keys() * size /
-                      (multiply_adds_per_cycle * machine.multiprocessors * machine.cycles_per_us * resident);
+  const double work =
+      waits * short_steps * of_terms * products / 2 * both * block_queries(config) * tile_keys() * size /
+      (multiply_adds_per_cycle * machine.multiprocessors * machine.cycles_per_us * speed_of_turns(query, t, config));
   const double gathered =
       walks / 2 * both * 2 * line_parts(t) * tile_keys() * size / (gathered_bytes_per_us * machine.speed());
   return launches_us + std::max(work, gathered);
