@@ -29,9 +29,6 @@ constexpr int term_exponent(unsigned largest_bits) {
   return largest_bits == 0 ? 0 : term_exponent_bias() - packed_scale_exponent(largest_bits);
 }
 
-consteval int term_lost_exponent() { return packed_lost_exponent(); }
-consteval int term_largest_exponent() { return packed_largest_exponent(); }
-
 /// Gradients have the exponents of lines as f32, 2^(-log2 of the scale + this), infinity beyond; 0 of a line of zeros.
 consteval int term_power_shift() { return 16; }
 constexpr unsigned term_power_bits(unsigned largest_bits) {

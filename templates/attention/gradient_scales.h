@@ -27,7 +27,7 @@ class GradientScales<F, true> {
   static constexpr BackwardPart part = traits.part;
   /// Of a product of two scaled elements, what both may lack.
   static constexpr float product_lacks =
-      2.0F / static_cast<float>(1 << -(term_lost_exponent() + term_largest_exponent()));
+      2.0F / static_cast<float>(1 << -(packed_lost_exponent() + packed_largest_exponent()));
 
  public:
   /// Of own lines from `first_row` on.

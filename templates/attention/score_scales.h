@@ -153,7 +153,7 @@ class ScoreScales<F, true> {
   /// Whether scores are as good as f32's: within 2^-17, or 2^-22 of the largest, whatever small elements lost.
   __device__ bool vouches_for_scores(const OnlineSoftmax& softmax, int half) const {
     constexpr float lost = 2.0F * traits.key_size;
-    constexpr int exponent = term_lost_exponent() + term_largest_exponent();
+    constexpr int exponent = packed_lost_exponent() + packed_largest_exponent();
     const float rate = sized ? fabsf(rates_[half]) * ScoreRates<F>::log2_e : rates_[half];
     const float most = lost * rate * power_of_two(key_largest_ - term_exponent_bias() + exponent);
     return most <= 0x1p-17F + 0x1p-22F * fabsf(softmax.origin(half));
