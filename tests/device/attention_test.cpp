@@ -174,7 +174,7 @@ TEST_CASE("attention tells the choice of each step, and what it saves") {
 
     const auto backward_steps = [&](Saved saved) {
       const SparseAttentionBackward problem{.forward = {.n = 8, .saved = saved}};
-      return context.plan(problem, topology).explain().steps.size();
+      return context.plan(problem, topology, step_by_step).explain().steps.size();
     };
     CHECK(backward_steps(Saved::none) == 7);
     CHECK(backward_steps(Saved::probabilities) == 5);
