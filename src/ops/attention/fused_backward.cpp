@@ -58,7 +58,7 @@ const char* reason(const AttentionBackwardQuery& query, const FusedBackwardConfi
 }
 
 // The cost model, for ranking only: up to nine products of the forward pass's two, or what the kernels gather. Fitted
-// to two masks on an H200 (bench/notes/fused_attention.md#gradients).
+// to two masks on an H200 (bench/notes/fused_attention.md#gradients), in f32 to where the composition is faster.
 
 /// How fast an SM is by what takes turns on it. In f32 a warp waits for its own instructions most of the time, and
 /// warps of a block for one another.
@@ -68,7 +68,7 @@ double speed_of_turns(const AttentionBackwardQuery& query, const FusedBackwardTr
   const int registers = std::min(most_thread_registers, lane_registers(t, config) + other_registers);
   const int blocks = multiprocessor_of(query.device, least_multiprocessor_of_sm_80)
                          .resident_blocks(threads(config), registers, shared_bytes(t, config));
-  return (blocks > 1 ? 1.2 : 0.96) * std::pow(std::max(1, blocks) * config.warps, 0.18);
+  return (blocks > 1 ? 1.0 : 0.8) * std::pow(std::max(1, blocks) * config.warps, 0.18);
 }
 
 double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig& config) {
