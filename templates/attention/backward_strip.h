@@ -221,7 +221,7 @@ class BackwardStrip {
   /// By a probability, what the gradient of its score lacks in an octet's columns, and what cancels there.
   __device__ void find_lacks(float (&lacks)[2], float (&cancels)[2], const TilePowers& tile, int octet,
                              const float (&inners)[2]) const {
-    const ColumnPowers keys = tile.keys(octet), values = tile.values(octet);
+    const ColumnPowers keys = column_powers(tile.keys, octet), values = column_powers(tile.values, octet);
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       lacks[c] = keys.at[c] * values.at[c];
@@ -235,7 +235,7 @@ class BackwardStrip {
     float lacks[2] = {0.0F, 0.0F}, magnitudes[2] = {0.0F, 0.0F};
 #pragma unroll
     for (int o = 0; o < octets; ++o) {
-      const ColumnPowers values = tile.values(o);
+      const ColumnPowers values = column_powers(tile.values, o);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         if (!is_named(bits, o, i)) continue;

@@ -88,16 +88,16 @@ class BackwardWarp {
     multiply<traits.key_size>(scores, stage + column_fragment(first, key_line), key_line, keys_, sign_);
     multiply<traits.value_size>(gradients, stage + (Places::values + column_fragment(first, value_line)), value_line,
                                 values_, 0);
+    const SharedAddress numbers = stage + (Places::numbers + 8 * first);
     const TilePowers powers = {stage + Places::key_exponent(first), stage + Places::value_exponent(first)};
     if constexpr (traits.terms > 0) {
       strip_.scales().size(scores[0], gradients[0], powers);
-      strip_.scales().template note_scores<config.step_keys>(powers, stage + (Places::numbers + 8 * first));
+      strip_.scales().template note_scores<config.step_keys>(powers, numbers);
     }
     strip_.drop_gradients(gradients[0], kept);
     if constexpr (part == BackwardPart::rows) {
       strip_.add_rows(scores[0], gradients[0], bits, biases, powers);
     } else {
-      const SharedAddress numbers = stage + (Places::numbers + 8 * first);
       if constexpr (traits.biased || traits.terms > 0) {
         strip_.make_at_once(scores[0], gradients[0], bits, numbers, biases, places, first / 8, powers);
       } else {
@@ -105,13 +105,11 @@ class BackwardWarp {
         strip_.make_probabilities(scores[0], bits, numbers);
         strip_.make_gradients(gradients[0], scores[0], bits, numbers);
       }
-      if constexpr (traits.terms > 0)
-        weigh(strip_.scales().keys(), gradients[0], key_sums_[0], [&](int octet) { return powers.keys(octet); });
+      if constexpr (traits.terms > 0) weigh(strip_.scales().keys(), gradients[0], key_sums_[0], powers.keys);
       add_products<traits.key_size>(key_sums_, gradients[0], stage + row_fragment(first, key_line), key_line);
       if constexpr (part == BackwardPart::by_key) {
         drop<F, octets>(scores[0], kept);
-        if constexpr (traits.terms > 0)
-          weigh(strip_.scales().values(), scores[0], value_sums_[0], [&](int octet) { return powers.values(octet); });
+        if constexpr (traits.terms > 0) weigh(strip_.scales().values(), scores[0], value_sums_[0], powers.values);
         add_products<traits.value_size>(value_sums_, scores[0],
                                         stage + (Places::values + row_fragment(first, value_line)), value_line);
       }
@@ -129,9 +127,10 @@ class BackwardWarp {
       });
   }
 
-  template <int count, class Powers>
+  /// Weights relative to the largest so far, and sums so far, too.
+  template <int count>
   static __device__ void weigh(WeightScale& scale, float (&weights)[octets][4], float (&sums)[count][4],
-                               Powers powers) {
+                               SharedAddress powers) {
     float factors[2];
     scale.weigh(weights, factors, powers);
     scale_sums(sums, factors);

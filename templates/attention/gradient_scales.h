@@ -48,7 +48,7 @@ class GradientScales<F, true> {
   __device__ void size(float (&scores)[octets][4], float (&gradients)[octets][4], const TilePowers& tile) const {
 #pragma unroll
     for (int o = 0; o < octets; ++o) {
-      const ColumnPowers keys = tile.keys(o), values = tile.values(o);
+      const ColumnPowers keys = column_powers(tile.keys, o), values = column_powers(tile.values, o);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         scores[o][i] = scores[o][i] * keys.at[i % 2] * (sign_ * own_keys_[i / 2]);
@@ -64,7 +64,7 @@ class GradientScales<F, true> {
 #pragma unroll
     for (int first = 0; first < columns; first += 32) {
       const int column = first + static_cast<int>(threadIdx.x % (columns < 32 ? columns : 32));
-      float lacks = power_at(tile.of_keys, column);
+      float lacks = power_at(tile.keys, column);
       if constexpr (part == BackwardPart::by_key)
         lacks = __fdividef(lacks, allowed(__builtin_bit_cast(float, load_word(numbers + 8 * column))));
       score_lacks_ = fmaxf(score_lacks_, lacks);

@@ -23,23 +23,18 @@ __device__ inline int fragment_column(int octet, int i) {
   return 8 * octet + static_cast<int>(threadIdx.x % 4 * 2) + i;
 }
 
+/// Where the powers of a part of a tile lie: of lines of key_size, and of value_size.
+struct TilePowers {
+  SharedAddress keys;
+  SharedAddress values;
+};
+
 /// Those of the two columns that a lane has of an octet.
 struct ColumnPowers {
   float at[2];
 };
-
-/// Where the powers of a part of a tile lie: of lines of key_size, and of value_size.
-struct TilePowers {
-  SharedAddress of_keys;
-  SharedAddress of_values;
-
-  __device__ ColumnPowers keys(int octet) const { return columns(of_keys, octet); }
-  __device__ ColumnPowers values(int octet) const { return columns(of_values, octet); }
-
- private:
-  static __device__ ColumnPowers columns(SharedAddress powers, int octet) {
-    return {power_at(powers, fragment_column(octet, 0)), power_at(powers, fragment_column(octet, 1))};
-  }
-};
+__device__ inline ColumnPowers column_powers(SharedAddress powers, int octet) {
+  return {power_at(powers, fragment_column(octet, 0)), power_at(powers, fragment_column(octet, 1))};
+}
 
 }  // namespace vostok

@@ -14,12 +14,12 @@ class WeightScale {
 
  public:
   /// Scales a step's weights. `powers`: of the lines that they multiply; `factors`: of the sums so far.
-  template <int octets, class Powers>
-  __device__ void weigh(float (&weights)[octets][4], float (&factors)[2], Powers powers) {
+  template <int octets>
+  __device__ void weigh(float (&weights)[octets][4], float (&factors)[2], SharedAddress powers) {
     float largest[2] = {0.0F, 0.0F}, scales[2];
 #pragma unroll
     for (int o = 0; o < octets; ++o) {
-      const ColumnPowers columns = powers(o);
+      const ColumnPowers columns = column_powers(powers, o);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         weights[o][i] *= columns.at[i % 2];

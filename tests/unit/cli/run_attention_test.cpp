@@ -47,8 +47,8 @@ TEST_CASE("attention: the report tells each step's choice, and JSON lists them")
     CAPTURE(std::string(part));
     CHECK(contains(text.output, part));
   }
-  const auto object = json_of(shared_tool().run(
-      on_emulator("attention", small + Arguments{"--backward", "--family", "composed", "--json"})));
+  const auto object = json_of(
+      shared_tool().run(on_emulator("attention", small + Arguments{"--backward", "--family", "composed", "--json"})));
   CHECK(object["family"] == "composed");
   CHECK(object["backward"] == true);
   CHECK(object["saved"] == "none");
