@@ -60,7 +60,7 @@ SweepQueries attention_backward_queries() {
       mask);
   add({.n = 64, .batch = 8, .element = Dtype::bf16, .saved = Saved::row_statistics, .biased = true, .dropped = true},
       mask);
-  add({.n = 64, .batch = 8, .key_heads = 2, .saved = Saved::row_statistics}, mask);
+  add({.n = 48, .batch = 8, .key_heads = 2, .saved = Saved::row_statistics}, mask);
   add({.n = 128, .batch = 8, .math = Math::tf32, .saved = Saved::row_statistics, .dropped = true}, mask);
   return list;
 }
