@@ -138,14 +138,17 @@ AttentionBackwardCase::AttentionBackwardCase(device::Device& device, const Spars
       tolerance_(attention_backward_tolerance(operands_)) {
   for (const std::int64_t key_head : key_heads_) reference_.push_back(shared_gradients(key_head));
   const bool statistics = problem.forward.saved == Saved::row_statistics;
-  if (statistics && size_of(problem.forward.element) == 2) {
+  if (statistics) {
+    std::vector<sparse::AttentionForward> passes = forward_passes();
     double most = 0;
-    for (std::size_t i = 0; i < key_heads_.size(); ++i)
-      most = std::max(most, output_rounding(key_heads_[i], reference_[i]));
+    if (size_of(problem.forward.element) == 2)
+      for (std::size_t i = 0; i < key_heads_.size(); ++i)
+        most = std::max(most, output_rounding(passes, key_heads_[i], reference_[i]));
     tolerance_ += most;
+    write_forward(std::move(passes));
+  } else {
+    saved_.poison(device.own_stream());
   }
-  if (statistics) write_forward();
-  else saved_.poison(device.own_stream());
   device.synchronize(device.own_stream());
   arguments_ = {.query = operands_.query().data(),
                 .key = operands_.key().data(),
@@ -179,14 +182,15 @@ SharedGradients AttentionBackwardCase::shared_gradients(std::int64_t key_head) c
 
 /// What the rounding of a head's outputs adds to errors of the gradients: a query's is that of its inner product, in
 /// all gradients of its scores.
-double AttentionBackwardCase::output_rounding(std::int64_t key_head, const SharedGradients& shared) const {
+double AttentionBackwardCase::output_rounding(const std::vector<sparse::AttentionForward>& passes,
+                                              std::int64_t key_head, const SharedGradients& shared) const {
   const sparse::Csr& mask = operands_.mask();
   const SparseAttention& problem = operands_.problem();
   double most = 0, by_key = 0;
   for (std::size_t j = 0; j < shared.query.size(); ++j) {
     const std::int64_t own = key_head * operands_.group() + static_cast<std::int64_t>(j);
     sparse::AttentionHead head = operands_.head(own);
-    const sparse::AttentionForward forward = sparse::attention(mask, head);
+    const sparse::AttentionForward& forward = passes[static_cast<std::size_t>(own)];
     const std::vector<double> errors =
         inner_errors(forward, output_gradient_.view(own), head.value_size, problem.element);
     head.value = head.key;  // what a query's scores have in common meets the sum of its keys by their probabilities
@@ -212,16 +216,21 @@ double AttentionBackwardCase::output_rounding(std::int64_t key_head, const Share
   return std::max(most, share(by_key, shared.key));
 }
 
-void AttentionBackwardCase::write_forward() const {
-  const auto heads = static_cast<std::size_t>(operands_.problem().batch);
-  std::vector<std::vector<double>> outputs(heads), logarithms(heads);
+std::vector<sparse::AttentionForward> AttentionBackwardCase::forward_passes() const {
+  std::vector<sparse::AttentionForward> passes(static_cast<std::size_t>(operands_.problem().batch));
   const std::int64_t group = operands_.group();
   for (const std::int64_t key_head : key_heads_)
-    for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
-      sparse::AttentionForward forward = sparse::attention(operands_.mask(), operands_.head(head));
-      outputs[static_cast<std::size_t>(head)] = std::move(forward.output);
-      logarithms[static_cast<std::size_t>(head)] = std::move(forward.logarithms);
-    }
+    for (std::int64_t head = key_head * group; head < (key_head + 1) * group; ++head)
+      passes[static_cast<std::size_t>(head)] = sparse::attention(operands_.mask(), operands_.head(head));
+  return passes;
+}
+
+void AttentionBackwardCase::write_forward(std::vector<sparse::AttentionForward> passes) const {
+  std::vector<std::vector<double>> outputs, logarithms;
+  for (sparse::AttentionForward& forward : passes) {
+    outputs.push_back(std::move(forward.output));
+    logarithms.push_back(std::move(forward.logarithms));
+  }
   output_.write(device_.own_stream(), outputs);
   saved_.write(device_.own_stream(), logarithms);
 }

@@ -68,8 +68,11 @@ class AttentionBackwardCase final : public CaseOf<AttentionBackwardArguments> {
 
  private:
   SharedGradients shared_gradients(std::int64_t key_head) const;
-  double output_rounding(std::int64_t key_head, const SharedGradients& shared) const;
-  void write_forward() const;
+  /// The forward pass of each head that is compared; of the others nothing.
+  std::vector<sparse::AttentionForward> forward_passes() const;
+  double output_rounding(const std::vector<sparse::AttentionForward>& passes, std::int64_t key_head,
+                         const SharedGradients& shared) const;
+  void write_forward(std::vector<sparse::AttentionForward> passes) const;
 
   device::Device& device_;
   AttentionOperands operands_;
