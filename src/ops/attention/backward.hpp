@@ -63,7 +63,7 @@ inline constexpr Rule<Case> masks_have_tiles{
     }};
 
 /// Own has `config_name`, its config's type, and `features` of its kernels (KernelRequest), beside what ListedFamily
-/// asks for, `declines_element` among it.
+/// asks for.
 template <class Own, class OwnConfig>
 struct BackwardFamily : fused_attention::ListedFamily<Own, AttentionBackwardQuery, OwnConfig> {
   using Query = AttentionBackwardQuery;

@@ -121,7 +121,6 @@ struct FusedBackward : attention_backward::BackwardFamily<FusedBackward, FusedBa
   static constexpr const char* features = "";
   static constexpr const char* why_not_there = "mma of 16 x 8 x 16 and cp.async came with sm_80";
   static bool runs_on(std::string_view architecture) { return architecture != "sm_75"; }
-  static std::optional<std::string> declines_element(Dtype) { return std::nullopt; }
 
   static constexpr auto reason = fused_backward::reason;
   static constexpr auto predict_us = fused_backward::predict_us;

@@ -23,6 +23,8 @@ struct ListedFamily {
   using Query = OwnQuery;
   using Config = OwnConfig;
 
+  /// A family that takes no f32 hides this one.
+  static std::optional<std::string> declines_element(Dtype) { return std::nullopt; }
   static std::optional<std::string> forbidden(const Query& query, const Config& config) {
     return to_reason(Own::reason(query, config));
   }
@@ -68,7 +70,6 @@ Cut cut_of(const AttentionQuery& query, const Config& config) {
 /// Of the forward pass. Own has `config_name`, its config's type, and `features` of its kernel (KernelRequest), too.
 template <class Own, class OwnConfig>
 struct ForwardFamily : ListedFamily<Own, AttentionQuery, OwnConfig> {
-  static std::optional<std::string> declines_element(Dtype) { return std::nullopt; }
   static TopologyNeeds needs(const AttentionQuery& query, const OwnConfig& config) {
     return {.index = query.attention().index,
             .key_tile_queries = block_queries(config),
