@@ -8,6 +8,7 @@
 
 #include "compile/nvrtc.hpp"
 #include "compile/sweep_jobs.hpp"
+#include "compile/sweep_queries.hpp"
 #include "ops/attention/problem.hpp"
 #include "ops/families.hpp"
 
@@ -15,17 +16,10 @@ using namespace vostok;
 
 namespace {
 
-constexpr TopologyStatistics mask = {.rows = 4096,
-                                     .cols = 4096,
-                                     .nonzeros = std::int64_t{4096} * 400,
-                                     .longest_row = 900,
-                                     .mean_row = 400,
-                                     .row_variation = 0.4};
-
 /// The best config of each shape: one warpgroup or two, blocks that go or stay.
 void add_shapes(test::Jobs& jobs, const SparseAttention& problem) {
   const auto family = ops::make_fused_wgmma();
-  const auto query = ops::make_query(problem, mask, nullptr);
+  const auto query = ops::make_query(problem, test::attention_mask, nullptr);
   REQUIRE(!family->declines(*query));
   for (const ops::Config& config : family->short_list(*query)) jobs.add(*family, *query, config, "sm_90", true);
 }

@@ -11,6 +11,14 @@ namespace vostok::test {
 
 using SweepQueries = std::vector<std::shared_ptr<const ops::Query>>;
 
+/// The mask of most problems of attention.
+inline constexpr TopologyStatistics attention_mask = {.rows = 4096,
+                                                      .cols = 4096,
+                                                      .nonzeros = std::int64_t{4096} * 400,
+                                                      .longest_row = 900,
+                                                      .mean_row = 400,
+                                                      .row_variation = 0.4};
+
 // One function an operation, in a file of its own (spmm_queries.cpp), and a line in sweep_test.cpp's table.
 SweepQueries spmm_queries();
 SweepQueries sddmm_queries();

@@ -88,6 +88,18 @@ test::COfPlan same_as_cpp(Stage& stage, const C& problem, const MakePlan& make_p
   return plan;
 }
 
+/// What every call of attention's gradient has.
+template <class Arguments>
+void point_to_gradients(const Stage& stage, Arguments& arguments, float* output) {
+  arguments.query = stage.a.data();
+  arguments.key = stage.b.data();
+  arguments.value = stage.c.data();
+  arguments.output_gradient = stage.a.data() + 128;
+  arguments.query_gradient = output;
+  arguments.key_gradient = output + 64;
+  arguments.value_gradient = output + 128;
+}
+
 }  // namespace
 
 TEST_CASE("SpMM, SDDMM and softmax in C give the bits that they give in C++") {
@@ -150,15 +162,9 @@ TEST_CASE("attention and its gradient in C give the bits that they give in C++")
   same_as_cpp<SparseAttentionBackward>(
       stage, attention, masked(stage, vostok_plan_attention_backward), vostok_execute_attention_backward,
       initial(vostok_attention_backward_arguments_init), [&](auto& arguments, float* output) {
-        arguments.query = stage.a.data();
-        arguments.key = stage.b.data();
-        arguments.value = stage.c.data();
+        point_to_gradients(stage, arguments, output);
         arguments.output = stage.c.data() + 128;
-        arguments.output_gradient = stage.a.data() + 128;
         arguments.saved = stage.saved.data();
-        arguments.query_gradient = output;
-        arguments.key_gradient = output + 64;
-        arguments.value_gradient = output + 128;
       });
 }
 
@@ -182,17 +188,11 @@ TEST_CASE("attention of f32 with a cap, a diagonal, biases and dropout is the sa
   same_as_cpp<SparseAttentionBackward>(
       stage, attention, masked(stage, vostok_plan_attention_backward), vostok_execute_attention_backward,
       initial(vostok_attention_backward_arguments_init), [&](auto& arguments, float* output) {
-        arguments.query = stage.a.data();
-        arguments.key = stage.b.data();
-        arguments.value = stage.c.data();
+        point_to_gradients(stage, arguments, output);
         arguments.bias = stage.c.data() + 128;
-        arguments.output_gradient = stage.a.data() + 128;
         arguments.softcap = 2;
         arguments.dropout = 0.25F;
         arguments.dropout_state = seed_and_offset.data();
-        arguments.query_gradient = output;
-        arguments.key_gradient = output + 64;
-        arguments.value_gradient = output + 128;
         arguments.bias_gradient = output + 192;
       });
 }
