@@ -41,7 +41,9 @@ def wheel(tmp_path_factory):
     # Kernels that plans share are left out: what they need, and that it works, other tests show.
     command = [sys.executable, "-m", "pip", "wheel", str(ROOT), "--no-deps", "--no-build-isolation", "-w", str(folder)]
     command += ["-C", "cmake.define.VOSTOK_SHIP_KERNELS=OFF"]
-    # By the name that CMake finds by itself, and with the user's cache folder: ccache has most of the objects.
+    # By the name that CMake finds by itself, with the flags of the build that runs the tests, and with the user's
+    # cache folder: ccache has most of the objects.
+    command += ["-C", f"cmake.define.VOSTOK_WERROR={os.environ.get('VOSTOK_WERROR', 'OFF')}"]
     foreign = ("PYTHONPATH", "XDG_CACHE_HOME")
     environment = {"CXX": "c++", **{name: value for name, value in os.environ.items() if name not in foreign}}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
