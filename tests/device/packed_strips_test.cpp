@@ -202,9 +202,12 @@ void check_set(std::span<const std::byte> set, const ops::PackedLayout& layout, 
 }  // namespace
 
 TEST_CASE("values packed on a device are the host's, bit for bit, in every mode and for every set of a batch") {
-  for_each_form([](const test::StepDevice& on, const PackedStructure& structure, const sparse::PackedForm& form,
-                   const sparse::Csr& csr) {
+  std::size_t turn = 0;
+  for_each_form([&](const test::StepDevice& on, const PackedStructure& structure, const sparse::PackedForm& form,
+                    const sparse::Csr& csr) {
     for (const auto& [mode, element, marked] : ways) {
+      // Thousands of strips cost most of the time: each of a device's four forms of them takes other ways of the nine.
+      if (csr.cols > 10'000 && turn++ % 4 != 0) continue;
       const ops::StripKind kind{mode, form.grain, marked};
       INFO(ops::packed_format(kind) << " of " << name(element));
       const std::int64_t sets = 2, stride = csr.nonzeros() + 3;
