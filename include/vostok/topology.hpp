@@ -64,6 +64,9 @@ struct TopologyStatistics {
   /// Share of the nonzeros that end a run of 32 neighbouring columns in their row: near 0 if nonzeros lie at random,
   /// near 1 in wide bands and blocks. A transpose has its matrix's value.
   double run_share = 0;
+  /// Share of the columns from a row's first entry to its last, the mean of rows that have any: near 1 where nonzeros
+  /// lie at random, 1/2 of a causal mask, small in a band. 0: not known. A transpose has its matrix's value.
+  double span_share = 0;
   bool sorted = true;       ///< columns ascend within every row
   bool duplicates = false;  ///< a row names a column twice
 

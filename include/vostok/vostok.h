@@ -276,6 +276,7 @@ typedef struct vostok_statistics {
   double mean_row;      /* nonzeros / rows */
   double row_variation; /* standard deviation of row lengths / mean_row */
   double run_share;     /* share of nonzeros in runs of 32 neighbours: 0 at random, 1 in bands */
+  double span_share;    /* mean share of columns from a row's first entry to its last: 1/2 of a causal mask */
 } vostok_statistics;
 
 VOSTOK_API void vostok_csr_init(vostok_csr* csr, size_t size);

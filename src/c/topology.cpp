@@ -47,7 +47,8 @@ vostok_statistics statistics_of(const TopologyStatistics& statistics) {
           .empty_rows = statistics.empty_rows,
           .mean_row = statistics.mean_row,
           .row_variation = statistics.row_variation,
-          .run_share = statistics.run_share};
+          .run_share = statistics.run_share,
+          .span_share = statistics.span_share};
 }
 
 }  // namespace

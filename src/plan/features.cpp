@@ -63,10 +63,12 @@ std::string memo_key(const ops::Query& query, Effort effort) {
   const Features features = features_of(query);
   // Sortedness and repeats are in the key because families decline masks that are not sorted or name a column twice.
   return fmt::format(
-      "{}|{}|{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g} runs {:.17g} sorted {} repeats {}",
+      "{}|{}|{}|{}|m {} k {} n {}-{} by {} nonzeros {} longest {} variation {:.17g} runs {:.17g} spans {:.17g} sorted "
+      "{} "
+      "repeats {}",
       name(effort), name(query.policy), query.operation, query.identity, features.m, features.k, query.n.least,
       query.n.most, query.n.divisor(), features.nonzeros, features.longest_row, features.row_variation,
-      query.statistics.run_share, query.statistics.sorted, query.statistics.duplicates);
+      query.statistics.run_share, query.statistics.span_share, query.statistics.sorted, query.statistics.duplicates);
 }
 
 }  // namespace vostok::plan

@@ -26,16 +26,18 @@ namespace vostok::plan {
 
 TopologyStatistics statistics_of(const CsrMeasures& measures, std::int64_t rows, std::int64_t cols,
                                  std::int64_t nonzeros) {
-  return {.rows = rows,
-          .cols = cols,
-          .nonzeros = nonzeros,
-          .longest_row = static_cast<std::int64_t>(measures.longest_row),
-          .empty_rows = static_cast<std::int64_t>(measures.empty_rows),
-          .mean_row = rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0,
-          .row_variation = sparse::row_variation(rows, nonzeros, measures.sum_of_squares),
-          .run_share = nonzeros > 0 ? static_cast<double>(measures.run_ends) / static_cast<double>(nonzeros) : 0,
-          .sorted = measures.unsorted == 0,
-          .duplicates = measures.duplicates != 0};
+  return {
+      .rows = rows,
+      .cols = cols,
+      .nonzeros = nonzeros,
+      .longest_row = static_cast<std::int64_t>(measures.longest_row),
+      .empty_rows = static_cast<std::int64_t>(measures.empty_rows),
+      .mean_row = rows > 0 ? static_cast<double>(nonzeros) / static_cast<double>(rows) : 0,
+      .row_variation = sparse::row_variation(rows, nonzeros, measures.sum_of_squares),
+      .run_share = nonzeros > 0 ? static_cast<double>(measures.run_ends) / static_cast<double>(nonzeros) : 0,
+      .span_share = sparse::span_share(rows - static_cast<std::int64_t>(measures.empty_rows), cols, measures.spanned),
+      .sorted = measures.unsorted == 0,
+      .duplicates = measures.duplicates != 0};
 }
 
 const void* TopologyForms::columns(IndexType index) const {

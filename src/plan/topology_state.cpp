@@ -221,6 +221,7 @@ void TopologyState::copy_from_device(const CsrView& csr, std::int64_t nonzeros) 
 void TopologyState::share_statistics() {
   transposed_.statistics.duplicates = own_.statistics.duplicates;
   transposed_.statistics.run_share = own_.statistics.run_share;
+  transposed_.statistics.span_share = own_.statistics.span_share;
 }
 
 /// Finds columns named twice. If they are not sorted, only the transpose shows it, where they are.

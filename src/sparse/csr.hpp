@@ -37,6 +37,8 @@ void validate_column(std::int64_t row, std::int64_t column, std::int64_t cols, c
 
 /// Coefficient of variation of row lengths, from the exact sum of their squares: alike wherever that was summed.
 double row_variation(std::int64_t rows, std::int64_t nonzeros, std::uint64_t sum_of_squares);
+/// Of the rows that are not empty (TopologyStatistics::span_share).
+double span_share(std::int64_t rows, std::int64_t cols, std::uint64_t spanned);
 
 /// Statistics of a valid structure (unsorted and duplicate columns are noted, not refused).
 TopologyStatistics statistics(std::int64_t rows, std::int64_t cols, std::span<const std::int64_t> row_offsets,

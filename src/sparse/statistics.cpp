@@ -32,7 +32,18 @@ std::int64_t run_ends(std::span<const std::int32_t> columns) {
   return count;
 }
 
+/// From a row's first entry to its last, as on the device.
+std::uint64_t columns_spanned(std::span<const std::int32_t> columns) {
+  if (columns.empty()) return 0;
+  return static_cast<std::uint64_t>(std::abs(std::int64_t{columns.back()} - columns.front())) + 1;
+}
+
 }  // namespace
+
+double span_share(std::int64_t rows, std::int64_t cols, std::uint64_t spanned) {
+  if (rows == 0 || cols == 0) return 0;
+  return static_cast<double>(spanned) / (static_cast<double>(rows) * static_cast<double>(cols));
+}
 
 double row_variation(std::int64_t rows, std::int64_t nonzeros, std::uint64_t sum_of_squares) {
   if (nonzeros == 0) return 0;
@@ -49,6 +60,7 @@ TopologyStatistics statistics(std::int64_t rows, std::int64_t cols, std::span<co
   std::vector<std::int32_t> scratch;
   std::uint64_t sum_of_squares = 0;
   std::int64_t runs = 0;
+  std::uint64_t spanned = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t length = row_offsets[row + 1] - row_offsets[row];
     sum_of_squares += static_cast<std::uint64_t>(length) * static_cast<std::uint64_t>(length);
@@ -57,6 +69,7 @@ TopologyStatistics statistics(std::int64_t rows, std::int64_t cols, std::span<co
     const auto columns =
         column_indices.subspan(static_cast<std::size_t>(row_offsets[row]), static_cast<std::size_t>(length));
     runs += run_ends(columns);
+    spanned += columns_spanned(columns);
     const bool sorted = std::is_sorted(columns.begin(), columns.end());
     result.sorted = result.sorted && sorted;
     result.duplicates = result.duplicates || repeats_a_column(columns, sorted, scratch);
@@ -64,6 +77,7 @@ TopologyStatistics statistics(std::int64_t rows, std::int64_t cols, std::span<co
   if (rows > 0) result.mean_row = static_cast<double>(result.nonzeros) / static_cast<double>(rows);
   result.row_variation = row_variation(rows, result.nonzeros, sum_of_squares);
   if (result.nonzeros > 0) result.run_share = static_cast<double>(runs) / static_cast<double>(result.nonzeros);
+  result.span_share = span_share(rows - result.empty_rows, cols, spanned);
   return result;
 }
 

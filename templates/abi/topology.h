@@ -50,6 +50,7 @@ struct CsrMeasures {
   unsigned long long empty_rows;
   unsigned long long longest_row;
   unsigned long long run_ends;  ///< positions that end a run of `run_columns()` columns
+  unsigned long long spanned;   ///< columns from a row's first entry to its last, of all rows
   unsigned unsorted;            ///< not 0: columns descend somewhere in a row
   unsigned duplicates;          ///< not 0: a row names a column twice in a row
 };

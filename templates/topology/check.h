@@ -57,8 +57,25 @@ __device__ bool ends_run(const CheckColumnsArgs& args, long long position, long 
          position - before;
 }
 
+/// Columns from a row's first entry to its last, of the rows of a thread.
+template <class F>
+__device__ unsigned long long spanned_columns(const CheckColumnsArgs& args) {
+  constexpr IntegerType offsets = offset_type(F::traits.wide_offsets);
+  unsigned long long spanned = 0;
+#pragma unroll 1
+  for (long long row = thread_in_grid(); row < args.rows; row += threads_in_grid()) {
+    const long long begin = read_integer<offsets>(args.row_offsets, row),
+                    end = read_integer<offsets>(args.row_offsets, row + 1);
+    if (begin < 0 || begin >= end || end > args.nonzeros) continue;
+    const long long between =
+        read_integer<F::traits.source>(args.source, end - 1) - read_integer<F::traits.source>(args.source, begin);
+    spanned += static_cast<unsigned long long>(between < 0 ? -between : between) + 1;
+  }
+  return spanned;
+}
+
 /// Columns are copied into the stored type, checked against their range and their predecessor, and counted; so are ends
-/// of runs.
+/// of runs, and what rows span.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) check_columns(const __grid_constant__ CheckColumnsArgs args) {
   constexpr IntegerType offsets = offset_type(F::traits.wide_offsets);
@@ -82,9 +99,10 @@ __global__ void __launch_bounds__(F::config.threads) check_columns(const __grid_
     unsorted = unsorted || previous > column;
     duplicates = duplicates || previous == column;
   }
-#pragma unroll
-  for (int distance = 1; distance < 32; distance *= 2) run_ends += shuffle_xor(run_ends, distance);
+  run_ends = warp_sum<1>(run_ends);
+  const unsigned long long spanned = warp_sum<1>(spanned_columns<F>(args));
   if (threadIdx.x % 32 == 0 && run_ends > 0) atomicAdd(&args.measures->run_ends, run_ends);
+  if (threadIdx.x % 32 == 0 && spanned > 0) atomicAdd(&args.measures->spanned, spanned);
   const int any_unsorted = __syncthreads_or(unsorted);
   const int any_duplicates = __syncthreads_or(duplicates);
   if (threadIdx.x != 0) return;

@@ -26,6 +26,7 @@ void check_equal(const TopologyStatistics& found, const TopologyStatistics& expe
   CHECK(found.mean_row == expected.mean_row);
   CHECK(found.row_variation == expected.row_variation);
   CHECK(found.run_share == expected.run_share);
+  CHECK(found.span_share == expected.span_share);
   CHECK(found.sorted == expected.sorted);
   CHECK(found.duplicates == expected.duplicates);
 }
@@ -93,6 +94,7 @@ TEST_CASE("topologies from device arrays and from host arrays have the same stat
       TopologyStatistics expected_transposed =
           sparse::statistics(transposed.rows, transposed.cols, transposed.row_offsets, transposed.column_indices);
       expected_transposed.run_share = expected.run_share;  // a transpose's own runs are not measured
+      expected_transposed.span_share = expected.span_share;
       for (const auto& topology : {device_built, host_built}) {
         check_equal(topology->statistics(), expected);
         check_equal(topology->statistics(true), expected_transposed);

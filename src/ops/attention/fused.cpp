@@ -87,10 +87,12 @@ double seen_share(const SparseAttention& attention, const TopologyStatistics& ma
 
 double expected_tiles(const TopologyStatistics& mask, int block_queries, double share) {
   const auto cols = static_cast<double>(mask.cols);
+  const double span = mask.span_share > 0 ? std::min(1.0, mask.span_share) : 1;
+  const double seen = std::min(share, span);  // of a mask that is causal by itself causal queries see all
   const double in_runs = std::clamp(mask.run_share, 0.0, 1.0);
-  const double band = in_runs > 0 ? std::min(cols, share * in_runs * mask.mean_row + block_queries) : 0.0;
-  const double density = cols > 0 ? std::min(1.0, (1 - in_runs) * mask.mean_row / cols) : 0.0;
-  const double spread = share * (cols - band) * (1 - std::pow(1 - density, block_queries));
+  const double band = in_runs > 0 ? std::min(seen * cols, seen / span * in_runs * mask.mean_row + block_queries) : 0.0;
+  const double density = cols > 0 ? std::min(1.0, (1 - in_runs) * mask.mean_row / (span * cols)) : 0.0;
+  const double spread = (seen * cols - band) * (1 - std::pow(1 - density, block_queries));
   return std::max(1.0, std::ceil((band + std::max(spread, 0.0)) / tile_keys()));
 }
 

@@ -113,7 +113,7 @@ Statistics = _structure(
     u32 size
     i32 sorted duplicates reserved
     i64 rows cols nonzeros longest_row empty_rows
-    f64 mean_row row_variation run_share
+    f64 mean_row row_variation run_share span_share
 """,
 )
 

@@ -31,7 +31,8 @@ PLANS_KEPT = 64
 @dataclass(frozen=True)
 class Statistics:
     """What the planner looks at. Row length: nonzeros of a row. row_variation: standard deviation of the row lengths by
-    their mean. run_share: share of the nonzeros that end a run of 32 neighbouring columns in their row."""
+    their mean. run_share: share of the nonzeros that end a run of 32 neighbouring columns in their row. span_share: mean
+    share of the columns from a row's first entry to its last, 1/2 of a causal mask."""
 
     rows: int
     cols: int
@@ -41,6 +42,7 @@ class Statistics:
     mean_row: float
     row_variation: float
     run_share: float
+    span_share: float
     sorted: bool
     duplicates: bool
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "sparse/attention_reference.hpp"
 #include "sparse/generate.hpp"
 #include "unit/sparse/files.hpp"
 
@@ -73,6 +74,21 @@ TEST_CASE("nonzeros that end a run are counted within their rows") {
   CHECK(share(32, 31) == 1.0 / 63);
   CHECK(share(40, 60) == (9.0 + 29.0) / 100);
   CHECK(statistics_of(sparse::uniform(64, 512, 0.5, 1)).run_share == 0);
+}
+
+TEST_CASE("rows span the columns from their first entry to their last") {
+  const auto share = [](std::vector<std::int64_t> offsets, std::vector<std::int32_t> columns) {
+    const auto rows = static_cast<std::int64_t>(offsets.size()) - 1;
+    return statistics_of(
+               {.rows = rows, .cols = 10, .row_offsets = std::move(offsets), .column_indices = std::move(columns)})
+        .span_share;
+  };
+  CHECK(share({0, 2}, {0, 9}) == 1);
+  CHECK(share({0, 2}, {9, 0}) == 1);
+  CHECK(share({0, 1, 1, 3}, {4, 2, 5}) == 0.25);  // of rows that have any
+  CHECK(share({0, 0}, {}) == 0);
+  CHECK(statistics_of(sparse::causal_mask(sparse::uniform(400, 400, 0.5, 1))).span_share ==
+        doctest::Approx(0.5).epsilon(0.02));
 }
 
 TEST_CASE("statistics tell unsorted rows from repeated columns") {
