@@ -31,7 +31,8 @@ const std::vector<Operation>& every_operation() {
     made.push_back(operation("softmax", make_row_softmax(), make_split_softmax()));
     made.push_back(operation("softmax_backward", make_row_softmax_backward(), make_split_softmax_backward()));
     made.push_back(operation("attention", make_fused_mma(), make_fused_wgmma()));
-    made.push_back(operation("attention_backward", make_fused_backward(), make_fused_backward_wgmma()));
+    made.push_back(operation("attention_backward", make_fused_backward(), make_fused_backward_wgmma(),
+                             make_fused_backward_pair()));
     made.push_back(operation("depthwise", make_depthwise_direct()));
     made.push_back(operation("bias_activation", make_bias_activation()));
     made.push_back(operation("im2col", make_im2col_gather()));

@@ -29,6 +29,7 @@ std::unique_ptr<Family> make_fused_mma();
 std::unique_ptr<Family> make_fused_wgmma();
 std::unique_ptr<Family> make_fused_backward();
 std::unique_ptr<Family> make_fused_backward_wgmma();
+std::unique_ptr<Family> make_fused_backward_pair();
 
 std::unique_ptr<Family> make_depthwise_direct();
 std::unique_ptr<Family> make_bias_activation();

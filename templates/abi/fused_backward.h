@@ -111,8 +111,11 @@ constexpr void fields(S& config, Visit&& visit) {
 constexpr int threads(const FusedBackwardConfig& config) { return 32 * config.warps; }
 constexpr int block_queries(const FusedBackwardConfig& config) { return strip_queries() * config.warps; }
 
-/// Elements of a part of a line of value_size.
-constexpr int value_part(const FusedBackwardTraits& traits, const FusedBackwardConfig&) { return traits.value_size; }
+/// Elements of a part of a line of value_size, in every family of gradients.
+template <class Config>
+constexpr int value_part(const FusedBackwardTraits& traits, const Config&) {
+  return traits.value_size;
+}
 
 /// Of one tile: lines of both sizes, two numbers for each, and the exponents of terms.
 constexpr int backward_stage_bytes(const FusedBackwardTraits& traits) {

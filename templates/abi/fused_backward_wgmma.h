@@ -30,7 +30,7 @@ constexpr int block_queries(const FusedBackwardWgmmaConfig& config) { return gro
 
 /// Of one warpgroup: lines of key_size, and behind them lines of value_size.
 constexpr int own_slabs(const FusedBackwardTraits& traits) {
-  return slabs_of(traits.key_size) + slabs_of(traits.value_size);
+  return line_parts(traits) * (slabs_of(traits.key_size) + slabs_of(traits.value_size));
 }
 constexpr int own_bytes(const FusedBackwardTraits& traits, const FusedBackwardWgmmaConfig& config) {
   return config.groups * own_slabs(traits) * slab_bytes(group_queries());

@@ -67,11 +67,23 @@ class BackwardStrip {
   template <int octets>
   __device__ void add_rows(float (&scores)[octets][4], const float (&gradients)[octets][4], unsigned bits,
                            const unsigned (&biases)[octets][bias_words<F>()], const TilePowers& tile) {
+    float factors[2];
+    exponentiate(scores, bits, biases, factors);
+    add_weighted(scores, gradients, bits, factors, tile);
+  }
+  /// Makes exponentials of scores, and the factors of what was summed before.
+  template <int octets>
+  __device__ void exponentiate(float (&scores)[octets][4], unsigned bits,
+                               const unsigned (&biases)[octets][bias_words<F>()], float (&factors)[2]) {
     rates_.cap(scores);
     if constexpr (traits.biased) add_bias<F>(scores, rates_, biases);
     mask_scores<octets>(scores, bits);
-    float factors[2];
     softmax_.add(scores, {rates_.exponent, rates_.exponent}, factors);
+  }
+  /// Adds the products of exponentials with gradients of probabilities.
+  template <int octets>
+  __device__ void add_weighted(const float (&exponentials)[octets][4], const float (&gradients)[octets][4],
+                               unsigned bits, const float (&factors)[2], const TilePowers& tile) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       float sum = 0.0F;
@@ -79,10 +91,10 @@ class BackwardStrip {
       for (int o = 0; o < octets; ++o)
 #pragma unroll
         for (int i = 2 * half; i < 2 * half + 2; ++i)  // a key that is not named may hold anything
-          sum += is_named(bits, o, i) ? scores[o][i] * gradients[o][i] : 0.0F;
+          sum += is_named(bits, o, i) ? exponentials[o][i] * gradients[o][i] : 0.0F;
       weighted_[half] = fmaf(weighted_[half], factors[half], sum);
     }
-    if constexpr (traits.terms > 0) note_rows(scores, gradients, bits, factors, tile);
+    if constexpr (traits.terms > 0) note_rows(exponentials, gradients, bits, factors, tile);
   }
 
   /// Where scores are capped: capped ones in place of them, and the gradients of scores in place of those of
@@ -143,40 +155,83 @@ class BackwardStrip {
     const TilePlaces<F> places = again(tile_places);
 #pragma unroll
     for (int o = 0; o < octets; ++o) {
-      float logarithms[2], inners[2], by_bias[4];
-      load_columns(logarithms, numbers, o);
-      load_columns(inners, numbers + 4, o);
-      [[maybe_unused]] float lacks[2], cancels[2];
-      if constexpr (traits.terms > 0) find_lacks(lacks, cancels, tile, o, inners);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const Curve curve = rates_.curve(scores[o][i]);
-        const float score = with_bias(curve.value, biases[o], i);
-        const float logarithm = part == BackwardPart::by_key ? logarithms[i % 2] : numbers_[i / 2].logarithm;
-        const bool named = is_named(bits, o, i);
-        scores[o][i] = named ? fast_exp2(fmaf(score, rates_.exponent, -logarithm)) : 0.0F;
-        if constexpr (traits.terms > 0) scales_.note_gradient(i / 2, scores[o][i], lacks[i % 2], cancels[i % 2]);
-        by_bias[i] = named ? scores[o][i] * (gradients[o][i] - inner(inners, i)) : 0.0F;
-        gradients[o][i] = named ? by_bias[i] * curve.slope : 0.0F;
-      }
-      if constexpr (traits.biased && part == BackwardPart::by_query)
-        if (bias_gradient_.is_wanted())
-          places.visit_octet(first + o, bits >> 4 * o,
-                             [&](int i, int place) { bias_gradient_.store(place, by_bias[i]); });
+      const ColumnNumbers columns = column_numbers(numbers, o);
+      float slopes[4];
+      make_octet_probabilities(scores[o], slopes, o, bits, columns, biases[o]);
+      make_octet_gradients(gradients[o], scores[o], slopes, o, bits, columns, places, first, tile);
     }
   }
 
-  __device__ void store_rows() {
+  /// Two numbers of each of the two columns that a lane has of an octet; only of queries, by key.
+  struct ColumnNumbers {
+    float logarithms[2];
+    float inners[2];
+  };
+  __device__ ColumnNumbers column_numbers(SharedAddress numbers, int octet) const {
+    if constexpr (part != BackwardPart::by_key) return {};
+    unsigned words[4];
+    load_words(words, numbers + 8 * fragment_column(octet, 0));
+    return {{__builtin_bit_cast(float, words[0]), __builtin_bit_cast(float, words[2])},
+            {__builtin_bit_cast(float, words[1]), __builtin_bit_cast(float, words[3])}};
+  }
+
+  /// Probabilities in place of an octet's scores, and the slopes of their caps.
+  __device__ void make_octet_probabilities(float (&scores)[4], float (&slopes)[4], int octet, unsigned bits,
+                                           const ColumnNumbers& columns,
+                                           const unsigned (&biases)[bias_words<F>()]) const {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const Curve curve = rates_.curve(scores[i]);
+      const float score = with_bias(curve.value, biases, i);
+      const float logarithm = part == BackwardPart::by_key ? columns.logarithms[i % 2] : numbers_[i / 2].logarithm;
+      scores[i] = is_named(bits, octet, i) ? fast_exp2(fmaf(score, rates_.exponent, -logarithm)) : 0.0F;
+      slopes[i] = curve.slope;
+    }
+  }
+
+  /// Gradients of scores in place of those of an octet's probabilities, and by query the gradients by biases, on their
+  /// way to memory. `octet`: of a step from octet `first` of the tile on.
+  __device__ void make_octet_gradients(float (&gradients)[4], const float (&probabilities)[4], const float (&slopes)[4],
+                                       int octet, unsigned bits, const ColumnNumbers& columns,
+                                       const TilePlaces<F>& places, int first, const TilePowers& tile) {
+    [[maybe_unused]] float lacks[2], cancels[2];
+    if constexpr (traits.terms > 0) find_lacks(lacks, cancels, tile, octet, columns.inners);
+    float by_bias[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const bool named = is_named(bits, octet, i);
+      if constexpr (traits.terms > 0) scales_.note_gradient(i / 2, probabilities[i], lacks[i % 2], cancels[i % 2]);
+      by_bias[i] = named ? probabilities[i] * (gradients[i] - inner(columns.inners, i)) : 0.0F;
+      gradients[i] = named ? by_bias[i] * slopes[i] : 0.0F;
+    }
+    if constexpr (traits.biased && part == BackwardPart::by_query)
+      if (bias_gradient_.is_wanted())
+        places.visit_octet(first + octet, bits >> 4 * octet,
+                           [&](int i, int place) { bias_gradient_.store(place, by_bias[i]); });
+  }
+
+  /// What own queries' exponentials are relative to, and their sums.
+  __device__ void find_totals(float (&origins)[2], float (&totals)[2]) {
     softmax_.finish();
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      origins[half] = softmax_.origin(half);
+      totals[half] = softmax_.total(half);
+    }
+  }
+  __device__ void store_rows() {
+    float origins[2], totals[2];
+    find_totals(origins, totals);
+    store_rows(origins, totals);
+  }
+  __device__ void store_rows(const float (&origins)[2], const float (&totals)[2]) const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float weighted = warp_sum<1, 2>(weighted_[half]);
       const bool exists = row(half) < args_.walk.rows;
-      if (exists && lane_ % 4 == 0)
-        store_numbers(args_, head_, row(half), softmax_.origin(half), softmax_.total(half), weighted);
-      bool finite = is_finite(weighted) && is_finite(softmax_.total(half));
-      if constexpr (traits.terms > 0)
-        finite &= scales_.vouches(args_, half, softmax_.origin(half), 0.0F);  // by all lanes
+      if (exists && lane_ % 4 == 0) store_numbers(args_, head_, row(half), origins[half], totals[half], weighted);
+      bool finite = is_finite(weighted) && is_finite(totals[half]);
+      if constexpr (traits.terms > 0) finite &= scales_.vouches(args_, half, origins[half], 0.0F);  // by all lanes
       make_again(half, finite);
     }
   }
@@ -184,40 +239,50 @@ class BackwardStrip {
   /// Of more sums than there are elements, the first count; by_query has no sums of values.
   template <int key_count, int value_count>
   __device__ void store_gradients(float (&key_sums)[key_count][4], float (&value_sums)[value_count][4]) const {
-    constexpr int key_octets = traits.key_size / 8, value_octets = traits.value_size / 8;
-    const FusedAttentionArgs& walk = args_.walk;
-    using Stored = typename Element<traits.element>::Storage;
     bool finite[2] = {true, true};
-    if constexpr (traits.terms > 0) {
-      scales_.keys().restore(key_sums);
-      if constexpr (part == BackwardPart::by_key) scales_.values().restore(value_sums);
-    }
-#pragma unroll
-    for (int i = 0; i < 4 * key_octets; ++i) key_sums[i / 4][i % 4] *= walk.scale;
-    StripStore<traits.element, traits.key_size, traits.whole>(
-        static_cast<Stored*>(args_.key_gradient) + head_ * walk.query_stride, walk.query_leading, first_row_, walk.rows,
-        walk.key_size)
-        .store(key_sums);
-    find_finite<key_octets>(finite, key_sums);
-    if constexpr (part == BackwardPart::by_key) {
-#pragma unroll
-      for (int i = 0; i < 4 * value_octets; ++i) value_sums[i / 4][i % 4] *= kept_scale<F>(walk);
-      StripStore<traits.element, traits.value_size, traits.whole>(
-          static_cast<Stored*>(args_.value_gradient) + head_ * args_.own_values_stride, args_.own_values_leading,
-          first_row_, walk.rows, walk.value_size)
-          .store(value_sums);
-      find_finite<value_octets>(finite, value_sums);
-    }
+    store_key_gradient(key_sums, finite);
+    if constexpr (part == BackwardPart::by_key) store_value_gradient(value_sums, finite);
+    finish_gradients(finite);
+  }
+  /// Whether both of a lane's lines are `finite` as well.
+  template <int count>
+  __device__ void store_key_gradient(float (&sums)[count][4], bool (&finite)[2]) const {
+    const FusedAttentionArgs& walk = args_.walk;
+    if constexpr (traits.terms > 0) scales_.keys().restore(sums);
+    store_gradient<traits.key_size>(sums, finite, args_.key_gradient, walk.query_stride, walk.query_leading,
+                                    walk.key_size, walk.scale);
+  }
+  template <int count>
+  __device__ void store_value_gradient(float (&sums)[count][4], bool (&finite)[2]) const {
+    if constexpr (traits.terms > 0) scales_.values().restore(sums);
+    store_gradient<traits.value_size>(sums, finite, args_.value_gradient, args_.own_values_stride,
+                                      args_.own_values_leading, args_.walk.value_size, kept_scale<F>(args_.walk));
+  }
+  /// Makes lines again that are not finite, or that terms may have spoilt.
+  __device__ void finish_gradients(const bool (&finite)[2]) const {
     if constexpr (traits.biased && traits.causal && part == BackwardPart::by_query) clear_unseen();
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
+      bool vouched = finite[half];
       if constexpr (traits.terms > 0)
-        finite[half] &= scales_.vouches(args_, half, numbers_[half].logarithm, numbers_[half].inner);  // by all lanes
-      make_again(half, finite[half]);
+        vouched &= scales_.vouches(args_, half, numbers_[half].logarithm, numbers_[half].inner);  // by all lanes
+      make_again(half, vouched);
     }
   }
 
  private:
+  template <int size, int count>
+  __device__ void store_gradient(float (&sums)[count][4], bool (&finite)[2], void* gradient, long long stride,
+                                 long long leading, int own_size, float factor) const {
+    using Stored = typename Element<traits.element>::Storage;
+#pragma unroll
+    for (int i = 0; i < size / 2; ++i) sums[i / 4][i % 4] *= factor;
+    StripStore<traits.element, size, traits.whole>(static_cast<Stored*>(gradient) + head_ * stride, leading, first_row_,
+                                                   args_.walk.rows, own_size)
+        .store(sums);
+    find_finite<size / 8>(finite, sums);
+  }
+
   /// By a probability, what the gradient of its score lacks in an octet's columns, and what cancels there.
   __device__ void find_lacks(float (&lacks)[2], float (&cancels)[2], const TilePowers& tile, int octet,
                              const float (&inners)[2]) const {

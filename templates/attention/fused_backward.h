@@ -9,11 +9,11 @@
 #include "abi/fixed.h"
 #include "abi/fused_backward.h"
 #include "attention/attention_work.h"
+#include "attention/backward_copies.h"
 #include "attention/backward_strip.h"
 #include "attention/dropout.h"
 #include "attention/mma_products.h"
 #include "attention/score_scales.h"
-#include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
 #include "parts/ring_place.h"
 #include "parts/shared.h"
@@ -29,6 +29,10 @@ struct BackwardPlaces {
 
   static __device__ unsigned key(int line, int chunk) { return line * key_line + 16 * chunk; }
   static __device__ unsigned value(int line, int chunk) { return values + line * value_line + 16 * chunk; }
+  static __device__ unsigned own_key(int line, int chunk) { return key(line, chunk); }
+  static __device__ unsigned own_value(int line, int chunk) {
+    return block_queries(F::config) * key_line + line * value_line + 16 * chunk;
+  }
   static __device__ unsigned key_exponent(int line) { return exponents + 4 * line; }
   static __device__ unsigned value_exponent(int line) { return key_exponent(tile_keys() + line); }
 };
@@ -91,7 +95,8 @@ class BackwardWarp {
     const SharedAddress numbers = stage + (Places::numbers + 8 * first);
     const TilePowers powers = {stage + Places::key_exponent(first), stage + Places::value_exponent(first)};
     if constexpr (traits.terms > 0) {
-      strip_.scales().size(scores[0], gradients[0], powers);
+      strip_.scales().size_scores(scores[0], powers);
+      strip_.scales().size_gradients(gradients[0], powers);
       strip_.scales().template note_scores<config.step_keys>(powers, numbers);
     }
     strip_.drop_gradients(gradients[0], kept);
@@ -159,27 +164,6 @@ class BackwardWarp {
   float value_sums_[1][traits.value_size / 8][4] = {};
 };
 
-/// A block's own lines: of key_size, and behind them of value_size.
-template <class F>
-__device__ inline void copy_block(const FusedBackwardArgs& args, const AttentionWork<F>& work, SharedAddress own) {
-  constexpr int block_threads = threads(F::config);
-  using Places = BackwardPlaces<F>;
-  const FusedAttentionArgs& walk = args.walk;
-  LinesOfHeads keys = {walk.query, walk.query_leading, walk.query_stride};
-  LinesOfHeads values = {args.own_values, args.own_values_leading, args.own_values_stride};
-  if constexpr (F::traits.terms > 0) {
-    keys = lines_of_terms(walk.terms.query, key_elements<F>(), walk.rows);
-    values = lines_of_terms(args.own_value_terms, value_elements<F>(), walk.rows);
-  }
-  copy_own_lines<F, key_elements<F>(), block_threads>(
-      keys, walk.key_size, work.head, work.first_row, walk.rows, threadIdx.x,
-      [&](int line, int chunk) { return own + (line * Places::key_line + 16 * chunk); });
-  const SharedAddress own_values = own + block_queries(F::config) * Places::key_line;
-  copy_own_lines<F, value_elements<F>(), block_threads>(
-      values, walk.value_size, work.head, work.first_row, walk.rows, threadIdx.x,
-      [&](int line, int chunk) { return own_values + (line * Places::value_line + 16 * chunk); });
-}
-
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     fused_backward(const __grid_constant__ FusedBackwardArgs args) {
@@ -199,15 +183,11 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   if (work.first_tile < work.end_tile) load_bits<F>(bits, walk, work, work.first_tile, strip);
   follow_previous_launch();
 
-  if (copies.has_next()) copy_block<F>(args, work, own);  // else there may be no operands either
+  if (copies.has_next())  // else there may be no operands either
+    copy_own_operands<F, Places, threads(config)>(args, work, own, threadIdx.x);
   const auto copy_into = [&](unsigned number) {
     const SharedAddress stage = stages + number * backward_stage_bytes(traits);
-    if (copies.has_next())
-      copies.copy(stage, [&](int line, long long query, bool there) {
-        if (traits.part == BackwardPart::by_key && threadIdx.x % 8 == 0)
-          copy_async<8>(stage + (Places::numbers + 8 * line),
-                        args.statistics + 2 * (copies.head() * args.queries + query), there ? 8 : 0);
-      });
+    if (copies.has_next()) copy_backward_tile<F>(args, copies, stage, stage + Places::numbers, threadIdx.x);
     commit_async();
   };
 #pragma unroll

@@ -8,9 +8,10 @@
 #include "abi/fixed.h"
 #include "abi/fused_backward_wgmma.h"
 #include "attention/attention_work.h"
+#include "attention/backward_copies.h"
+#include "attention/backward_slabs.h"
 #include "attention/backward_strip.h"
 #include "attention/dropout.h"
-#include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
 #include "parts/mbarrier.h"
 #include "parts/register_pool.h"
@@ -29,24 +30,6 @@ struct FusedBackwardWgmmaShared {
   unsigned long long full[F::config.stages];
   unsigned long long empty[F::config.stages];
   unsigned long long own_full;
-};
-
-/// Slabs of 64 lines, whose chunks are exchanged as wgmma's descriptors want it (parts/wgmma.h).
-template <class F>
-struct BackwardSlabs {
-  static constexpr auto traits = F::traits;
-  static constexpr int bytes = slab_bytes(tile_keys());
-  static constexpr int values = backward_key_slabs(traits) * bytes, own_values = slabs_of(traits.key_size) * bytes;
-
-  static __device__ unsigned in_slabs(int line, int chunk) {
-    return chunk / 8 * bytes + line * 128 + 16 * (chunk % 8 ^ line % 8);
-  }
-  static __device__ unsigned key(int line, int chunk) { return in_slabs(line, chunk); }
-  static __device__ unsigned value(int line, int chunk) { return values + in_slabs(line, chunk); }
-  static __device__ unsigned own_key(int line, int chunk) {
-    return line / group_queries() * own_slabs(traits) * bytes + in_slabs(line % group_queries(), chunk);
-  }
-  static __device__ unsigned own_value(int line, int chunk) { return own_values + own_key(line, chunk); }
 };
 
 /// A block's shared memory by its addresses.
@@ -138,12 +121,6 @@ class BackwardGroup {
   }
 
  private:
-  /// As an instruction's list of registers.
-  template <int count>
-  static __device__ float (&flat(float (&fragments)[count][4]))[4 * count] {
-    return *reinterpret_cast<float(*)[4 * count]>(&fragments);
-  }
-
   /// Queues products of own lines with a tile's, each of `size` elements.
   template <int size>
   static __device__ void multiply_lines(float (&sums)[octets][4], unsigned own, unsigned lines) {
@@ -153,7 +130,7 @@ class BackwardGroup {
     for (int k = 0; k < size / 16; ++k) {
       const unsigned at = k / 4 * Slabs::bytes + k % 4 * 32;
       WarpgroupMma<tile_keys()>::template multiply_shared<traits.element, DenseLine::k, DenseLine::k>(
-          flat(sums), moved_descriptor(a, at), moved_descriptor(b, at), k > 0);
+          flat_sums(sums), moved_descriptor(a, at), moved_descriptor(b, at), k > 0);
     }
     commit_multiplications();
   }
@@ -166,7 +143,7 @@ class BackwardGroup {
     begin_multiplications();
 #pragma unroll
     for (int j = 0; j < octets / 2; ++j)
-      WarpgroupMma<width>::template multiply<traits.element, DenseLine::columns>(flat(sums), weights[j],
+      WarpgroupMma<width>::template multiply<traits.element, DenseLine::columns>(flat_sums(sums), weights[j],
                                                                                  moved_descriptor(b, j * 2048), true);
     commit_multiplications();
   }
@@ -202,23 +179,13 @@ __device__ inline void copy_backward_tiles(const FusedBackwardArgs& args, const 
   const FusedAttentionArgs& walk = args.walk;
   TileCopies<F, Slabs, 128> copies(walk, tile_head<F>(walk, work.head), work.first_tile, work.end_tile, thread);
   if (!copies.has_next()) return;  // then there may be no operands either
-  const SharedAddress own = {stages.shared};
-  copy_own_lines<F, traits.key_size, 128>({walk.query, walk.query_leading, walk.query_stride}, walk.key_size, work.head,
-                                          work.first_row, walk.rows, thread,
-                                          [&](int line, int chunk) { return own + Slabs::own_key(line, chunk); });
-  copy_own_lines<F, traits.value_size, 128>({args.own_values, args.own_values_leading, args.own_values_stride},
-                                            walk.value_size, work.head, work.first_row, walk.rows, thread,
-                                            [&](int line, int chunk) { return own + Slabs::own_value(line, chunk); });
+  copy_own_operands<F, Slabs, 128>(args, work, {stages.shared}, thread);
   arrive_after_copies(stages.own_full());
   RingPlace<F::config.stages> place;
 #pragma unroll 1
   while (copies.has_next()) {
     wait_barrier(stages.empty(place.stage), place.parity ^ 1);
-    const SharedAddress numbers = stages.numbers(place.stage);
-    copies.copy({stages.stage(place.stage)}, [&](int line, long long query, bool there) {
-      if (traits.part == BackwardPart::by_key && thread % 8 == 0)
-        copy_async<8>(numbers + 8 * line, args.statistics + 2 * (copies.head() * args.queries + query), there ? 8 : 0);
-    });
+    copy_backward_tile<F>(args, copies, {stages.stage(place.stage)}, stages.numbers(place.stage), thread);
     arrive_after_copies(stages.full(place.stage));
     place.advance();
   }

@@ -130,10 +130,10 @@ class AttentionGroup {
       for (int step = 0; step < key_steps; ++step) {
         const int a = own_part * key_steps + step, k = part * key_steps + step;
         const unsigned long long b = moved_descriptor(keys, k / 4 * SlabPlaces<F>::slab + k % 4 * 32);
-        if constexpr (keeps) Products::template multiply<type, DenseLine::k>(flat(scores_), kept_[a], b, adds);
+        if constexpr (keeps) Products::template multiply<type, DenseLine::k>(flat_sums(scores_), kept_[a], b, adds);
         else
           Products::template multiply_shared<type, DenseLine::k, DenseLine::k>(
-              flat(scores_), moved_descriptor(queries, a / 4 * slab_bytes(group_queries()) + a % 4 * 32), b, adds);
+              flat_sums(scores_), moved_descriptor(queries, a / 4 * slab_bytes(group_queries()) + a % 4 * 32), b, adds);
         adds = true;
       }
     });
@@ -150,7 +150,7 @@ class AttentionGroup {
 #pragma unroll
       for (int j = 0; j < octets / 2; ++j) {
         WarpgroupMma<width>::template multiply<type, DenseLine::columns>(
-            flat(step_sums()), probabilities_[own_part][j],
+            flat_sums(step_sums()), probabilities_[own_part][j],
             moved_descriptor(values, part * (width / 64) * slab + j * 2048), adds);
         adds = true;
       }
@@ -209,12 +209,6 @@ class AttentionGroup {
 #pragma unroll
       for (int i = 0; i < width / 2; ++i) sums_[i / 4][i % 4] += step_sums_[i / 4][i % 4];
     }
-  }
-
-  /// As an instruction's list of registers.
-  template <int count>
-  static __device__ float (&flat(float (&fragments)[count][4]))[4 * count] {
-    return *reinterpret_cast<float(*)[4 * count]>(&fragments);
   }
 
   const unsigned queries_;

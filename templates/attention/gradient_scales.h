@@ -2,12 +2,13 @@
 // scaled before they became 16-bit terms (abi/attention_terms.h); and whether terms have lost what counts.
 //
 // Scores, and gradients of probabilities, get their own size by powers of two of both their lines. What they lack then
-// is compared with what f32 rounds, of the largest of a line: scores with 2^-17, or 2^-22 of the logarithm of the sum
-// of exponentials; gradients with 2^-20 of what cancels in them, each by its probability and its key.
+// is compared with what f32 rounds, of the largest of a line: scores by allowed_score_lack, gradients with 2^-20 of
+// what cancels in them, each by its probability and its key.
 #pragma once
 
 #include "abi/fused_backward.h"
 #include "attention/online_softmax.h"
+#include "attention/soft_cap.h"
 #include "attention/term_exponents.h"
 #include "attention/weight_scale.h"
 #include "parts/loads.h"
@@ -32,7 +33,7 @@ class GradientScales<F, true> {
  public:
   /// Of own lines from `first_row` on.
   __device__ GradientScales(const FusedBackwardArgs& args, long long head, long long first_row)
-      : sign_(args.walk.scale < 0.0F && !traits.capped && !traits.biased ? -1.0F : 1.0F) {
+      : sign_(ScoreRates<F>::flips_scores(args.walk) ? -1.0F : 1.0F) {
     const FusedAttentionArgs& walk = args.walk;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -43,18 +44,16 @@ class GradientScales<F, true> {
     }
   }
 
-  /// Gives the sums of products of two lines their own size: scores, and gradients of probabilities.
+  /// Gives the sums of products of two lines their own size: scores.
   template <int octets>
-  __device__ void size(float (&scores)[octets][4], float (&gradients)[octets][4], const TilePowers& tile) const {
-#pragma unroll
-    for (int o = 0; o < octets; ++o) {
-      const ColumnPowers keys = column_powers(tile.keys, o), values = column_powers(tile.values, o);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        scores[o][i] = scores[o][i] * keys.at[i % 2] * (sign_ * own_keys_[i / 2]);
-        gradients[o][i] = gradients[o][i] * values.at[i % 2] * own_values_[i / 2];
-      }
-    }
+  __device__ void size_scores(float (&scores)[octets][4], const TilePowers& tile) const {
+    const float own[2] = {sign_ * own_keys_[0], sign_ * own_keys_[1]};
+    size(scores, tile.keys, own);
+  }
+  /// Gradients of probabilities.
+  template <int octets>
+  __device__ void size_gradients(float (&gradients)[octets][4], const TilePowers& tile) const {
+    size(gradients, tile.values, own_values_);
   }
 
   /// What scores of a step's columns lack, for the line that lacks most: a lane looks at every 32nd column. By key,
@@ -66,7 +65,7 @@ class GradientScales<F, true> {
       const int column = first + static_cast<int>(threadIdx.x % (columns < 32 ? columns : 32));
       float lacks = power_at(tile.keys, column);
       if constexpr (part == BackwardPart::by_key)
-        lacks = __fdividef(lacks, allowed(__builtin_bit_cast(float, load_word(numbers + 8 * column))));
+        lacks = __fdividef(lacks, allowed_score_lack(__builtin_bit_cast(float, load_word(numbers + 8 * column))));
       score_lacks_ = fmaxf(score_lacks_, lacks);
     }
   }
@@ -96,27 +95,31 @@ class GradientScales<F, true> {
     if constexpr (part == BackwardPart::rows) {
       const float lacks = of_products * warp_sum<1, 2>(gradient_lacks_[half]);
       const float cancelled = warp_sum<1, 2>(cancelled_[half]);  // before anything is asked: lanes exchange it
-      return score_lacks <= allowed(logarithm) && lacks <= 0x1p-20F * cancelled;
+      return score_lacks <= allowed_score_lack(logarithm) && lacks <= 0x1p-20F * cancelled;
     } else {
-      const float lacks = of_products * most_of_line(gradient_lacks_[half]);
+      const float lacks = of_products * line_largest(gradient_lacks_[half]);
       const float factor = part == BackwardPart::by_query ? fabsf(inner) : 1.0F;
-      const float cancelled = fmaxf(most_of_line(cancelled_[half]) * factor, keys_.least_largest(half));
-      return score_lacks <= (part == BackwardPart::by_query ? allowed(logarithm) : 1.0F) &&
+      const float cancelled = fmaxf(line_largest(cancelled_[half]) * factor, keys_.least_largest(half));
+      return score_lacks <= (part == BackwardPart::by_query ? allowed_score_lack(logarithm) : 1.0F) &&
              lacks <= 0x1p-20F * cancelled;
     }
   }
 
  private:
-  static __device__ float allowed(float logarithm) { return fmaf(fabsf(logarithm), 0x1p-22F, 0x1p-17F); }
+  template <int octets>
+  static __device__ void size(float (&sums)[octets][4], SharedAddress powers, const float (&own)[2]) {
+#pragma unroll
+    for (int o = 0; o < octets; ++o) {
+      const ColumnPowers columns = column_powers(powers, o);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[o][i] = sums[o][i] * columns.at[i % 2] * own[i / 2];
+    }
+  }
 
   /// Without the factors of powers, of own lines and of others, so that only own lines are multiplied by them.
   static __device__ float load_power(const TermLines& lines, long long line) {
     constexpr float both = 1.0F / static_cast<float>(1LL << 2 * term_power_shift());
     return __builtin_bit_cast(float, load_global(lines.exponents + line)) * both;
-  }
-  static __device__ float most_of_line(float value) {
-    value = fmaxf(value, shuffle_xor(value, 1));
-    return fmaxf(value, shuffle_xor(value, 2));
   }
 
   const float sign_;  ///< of the scale, where no factor of scores has it

@@ -38,9 +38,7 @@ class OnlineSoftmax {
       float largest = -attention_infinity();
 #pragma unroll
       for (int o = 0; o < octets; ++o) largest = fmaxf(largest, fmaxf(scores[o][2 * half], scores[o][2 * half + 1]));
-      largest = fmaxf(largest, shuffle_xor(largest, 1));
-      largest = fmaxf(largest, shuffle_xor(largest, 2));
-      const float origin = fmaxf(origin_[half], largest * rate);
+      const float origin = fmaxf(origin_[half], line_largest(largest) * rate);
       const float from = origin == -attention_infinity() ? 0.0F : origin;
       factors[half] = fast_exp2(origin_[half] - from);
       origin_[half] = origin;
@@ -69,6 +67,9 @@ class OnlineSoftmax {
   float origin_[2] = {-attention_infinity(), -attention_infinity()};
   float total_[2] = {0.0F, 0.0F};
 };
+
+/// What scores may lack where they were multiplied as terms, in powers of two: what f32 rounds of the largest exponent.
+__device__ inline float allowed_score_lack(float largest) { return fmaf(fabsf(largest), 0x1p-22F, 0x1p-17F); }
 
 /// What sums are multiplied by at the end. A row that names no key, or only scores of -infinity, becomes zeros.
 __device__ inline float softmax_divisor(float total) { return total == 0.0F ? 0.0F : 1.0F / total; }

@@ -150,13 +150,13 @@ class ScoreScales<F, true> {
     return warp_largest(so_far);
   }
 
-  /// Whether scores are as good as f32's: within 2^-17, or 2^-22 of the largest, whatever small elements lost.
+  /// Whether scores are as good as f32's, whatever small elements lost.
   __device__ bool vouches_for_scores(const OnlineSoftmax& softmax, int half) const {
     constexpr float lost = 2.0F * traits.key_size;
     constexpr int exponent = packed_lost_exponent() + packed_largest_exponent();
     const float rate = sized ? fabsf(rates_[half]) * ScoreRates<F>::log2_e : rates_[half];
     const float most = lost * rate * power_of_two(key_largest_ - term_exponent_bias() + exponent);
-    return most <= 0x1p-17F + 0x1p-22F * fabsf(softmax.origin(half));
+    return most <= allowed_score_lack(softmax.origin(half));
   }
 
   /// Whether a row's largest sum is 2^16 times what terms of weights and values may lack.
@@ -174,8 +174,7 @@ class ScoreScales<F, true> {
     for (int o = 0; o < octets; ++o)
 #pragma unroll
       for (int i = 2 * half; i < 2 * half + 2; ++i) largest = fmaxf(largest, fabsf(sums[o][i]));
-    largest = fmaxf(largest, shuffle_xor(largest, 1));
-    return fmaxf(largest, shuffle_xor(largest, 2));
+    return line_largest(largest);
   }
 
   unsigned sign_;  ///< of the scale

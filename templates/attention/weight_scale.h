@@ -28,8 +28,7 @@ class WeightScale {
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      largest[half] = fmaxf(largest[half], shuffle_xor(largest[half], 1));
-      largest[half] = fmaxf(largest[half], shuffle_xor(largest[half], 2));
+      largest[half] = line_largest(largest[half]);
       const int field = static_cast<int>(__builtin_bit_cast(unsigned, largest[half]) >> 23);
       const int exponent = min(exponents_[half], weight_exponent + field_bias - field);
       factors[half] = power_of_two(exponent - exponents_[half]);

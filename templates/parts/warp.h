@@ -28,7 +28,13 @@ __device__ inline int warp_largest(int value) {
 #endif
 }
 
-/// The sum over such lanes, the same in all of them.
+/// The largest value among the four lanes that share a fragment's line.
+__device__ inline float line_largest(float value) {
+  value = fmaxf(value, shuffle_xor(value, 1));
+  return fmaxf(value, shuffle_xor(value, 2));
+}
+
+/// The sum over lanes whose numbers differ in the bits from `first_distance` to `last_distance` alone, in all of them.
 template <int first_distance, int last_distance = 16, class T>
 __device__ inline T warp_sum(T value) {
 #pragma unroll

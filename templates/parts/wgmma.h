@@ -54,6 +54,12 @@ __device__ inline void settle_multiplications(float (&c)[count][4]) {
   for (int i = 0; i < count; ++i) asm volatile("" : "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3]));
 }
 
+/// Fragments of sums as an instruction's list of registers.
+template <int count>
+__device__ inline float (&flat_sums(float (&fragments)[count][4]))[4 * count] {
+  return *reinterpret_cast<float(*)[4 * count]>(&fragments);
+}
+
 /// For these columns: multiply<type, line>(c, a, descriptor, accumulates), and multiply_shared<type, line of a,
 /// line>(c, descriptor of a, descriptor, accumulates). c is overwritten where it does not accumulate.
 template <int columns>

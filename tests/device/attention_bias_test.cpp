@@ -27,13 +27,15 @@ constexpr float infinity = std::numeric_limits<float>::infinity(),
 struct Families {
   const char* forward;
   const char* backward;
+  const char* backward_of_f32;
 };
 
 std::vector<Families> families_of(const Context& context) {
-  std::vector<Families> list = {{"fused_mma", "fused_backward"}};
+  std::vector<Families> list = {{"fused_mma", "fused_backward", "fused_backward"}};
   const std::string& device = test::device_of(context).architecture();
-  if (ops::make_fused_wgmma()->runs_on(device)) list.push_back({"fused_wgmma", "fused_backward_wgmma"});
-  else MESSAGE("fused_wgmma and fused_backward_wgmma skipped: they do not run on " << device);
+  if (ops::make_fused_wgmma()->runs_on(device))
+    list.push_back({"fused_wgmma", "fused_backward_wgmma", "fused_backward_pair"});
+  else MESSAGE("families of wgmma skipped: they do not run on " << device);
   return list;
 }
 
@@ -148,7 +150,7 @@ void on_every_way(Check check) {
   test::on_every_device([&](const Context& context) {
     for (Families families : families_of(context))
       for (const SparseAttention& problem : problems) {
-        if (problem.element == f32) families.backward = "fused_backward";  // the one that takes f32
+        if (problem.element == f32) families.backward = families.backward_of_f32;
         CAPTURE(families.forward);
         INFO("of " << std::string(name(problem.element)));
         CAPTURE(problem.key_heads);

@@ -43,6 +43,7 @@ const std::vector<test::TriedFamily>& tried_in_f32() {
   static const std::vector<test::TriedFamily> list = [] {
     std::vector<test::TriedFamily> made;
     made.push_back(tried_by_mma());
+    made.push_back({ops::make_fused_backward_pair(), {{"stages", {"2", "3", "4"}}}});
     return made;
   }();
   return list;

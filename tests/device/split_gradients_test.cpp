@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "base/checked.hpp"
 #include "device/contract.hpp"
 #include "device/devices.hpp"
 #include "device/finite_differences.hpp"
 #include "ops/attention/problem.hpp"
+#include "ops/families.hpp"
 #include "sparse/attention_reference.hpp"
 #include "sparse/generate.hpp"
 
@@ -62,12 +64,12 @@ struct Plans {
   AttentionPlan forward;
   AttentionBackwardPlan backward;
 
-  Plans(const Context& context, const Attended& of) : Plans(context, of.problem, context.topology(of.mask.view())) {}
-  Plans(const Context& context, const SparseAttention& problem, const Topology& topology)
+  Plans(const Context& context, const Attended& of, const std::string& family)
+      : Plans(context, of.problem, context.topology(of.mask.view()), family) {}
+  Plans(const Context& context, const SparseAttention& problem, const Topology& topology, const std::string& family)
       : device(test::device_of(context)),
         forward(context.plan(problem, topology)),
-        backward(context.plan(SparseAttentionBackward{.forward = problem}, topology,
-                              PlanOptions{.family = "fused_backward"})) {}
+        backward(context.plan(SparseAttentionBackward{.forward = problem}, topology, PlanOptions{.family = family})) {}
 };
 
 Gradients run(const Plans& plans, const Attended& of) {
@@ -241,6 +243,14 @@ constexpr Kind kinds[] = {
     {"a negative scale", [](Attended& of) { of.scale = -0.5F; }},
 };
 
+/// That make gradients of f32.
+std::vector<std::string> families_of(const Context& context) {
+  const std::string& device = test::device_of(context).architecture();
+  if (ops::make_fused_backward_pair()->runs_on(device)) return {"fused_backward", "fused_backward_pair"};
+  MESSAGE("fused_backward_pair skipped: it does not run on " << device);
+  return {"fused_backward"};
+}
+
 }  // namespace
 
 TEST_CASE("gradients of f32 by terms: lines of any size stay within a share of their magnitudes") {
@@ -256,12 +266,15 @@ TEST_CASE("gradients of f32 by terms: lines of any size stay within a share of t
       CAPTURE(problem.capped);
       CAPTURE(std::string(name(problem.math)));
       CAPTURE(std::string(name(problem.saved)));
-      const Plans plans(context, Attended(seed, problem));
-      for (const Kind& kind : kinds) {
-        CAPTURE(std::string(kind.name));
-        Attended of(seed, plans.forward.problem());
-        kind.apply(of);
-        check(plans, of);
+      for (const std::string& family : families_of(context)) {
+        CAPTURE(family);
+        const Plans plans(context, Attended(seed, problem), family);
+        for (const Kind& kind : kinds) {
+          CAPTURE(std::string(kind.name));
+          Attended of(seed, plans.forward.problem());
+          kind.apply(of);
+          check(plans, of);
+        }
       }
     }
   });

@@ -58,7 +58,7 @@ const char* reason(const AttentionBackwardQuery& query, const FusedBackwardConfi
 }
 
 // The cost model, for ranking only: up to nine products of the forward pass's two, or what the kernels gather. Fitted
-// to two masks on an H200 (bench/notes/fused_attention.md#gradients), in f32 to where the composition is faster.
+// to two masks on an H200 (bench/notes/fused_attention.md#gradients).
 
 /// How fast an SM is by what takes turns on it. In f32 a warp waits for its own instructions most of the time, and
 /// warps of a block for one another.
@@ -80,7 +80,7 @@ double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig
   const FusedBackwardTraits t = traits(query, BackwardPart::by_key);
   const Machine machine = machine_of(query);
   const double size = t.key_size + t.value_size;
-  const double of_terms = t.terms == 0 ? 1 : t.terms == 1 ? 1.8 : 3;  // products, or what one has beside it
+  const double of_terms = t.terms == 0 ? 1 : t.terms == 1 ? 2.2 : 4.5;  // products, and what they have beside them
   const double waits = config.stages > 1 ? 1 : t.terms > 0 ? 1.03 : 1.25;
   const double short_steps = t.terms > 0 && config.step_keys == 16 ? 1.18 : 1;  // sums are added once a step
   const double gathered_bytes_per_us = t.terms > 0 ? 6.5e6 : 3.5e6;

@@ -17,7 +17,8 @@ const TopologyStatistics sparse_transformer{.rows = 12'288,
                                             .longest_row = 900,
                                             .mean_row = 545,
                                             .row_variation = 0.4,
-                                            .run_share = 0.47};
+                                            .run_share = 0.41,
+                                            .span_share = 0.5};
 
 /// Of the keys, for each query at random.
 const TopologyStatistics half_of_all{
@@ -63,6 +64,28 @@ TEST_CASE("fused_wgmma declines f32 whose sums have no registers, with biases an
     CHECK(wgmma->declines(*ops::make_query(problem, sparse_transformer, &hopper)));
 }
 
+TEST_CASE("fused_backward_pair takes f32 whose sums have registers, and nothing else") {
+  const auto pair = ops::make_fused_backward_pair(), mma = ops::make_fused_backward();
+  test::FakeDevice hopper;
+  const auto query = [&](const SparseAttention& problem) {
+    return ops::make_query(SparseAttentionBackward{problem}, sparse_transformer, &hopper);
+  };
+  for (const Math math : {Math::accurate, Math::tf32})
+    for (const std::int64_t size : {16, 64, 80, 128}) {
+      CAPTURE(size);
+      CAPTURE(std::string(name(math)));
+      SparseAttention problem = of_f32(size);
+      problem.math = math;
+      problem.saved = Saved::row_statistics;
+      test::check_short_list(*pair, *query(problem), 4);
+      const auto of = query(problem);
+      if (size >= 64)
+        CHECK(pair->predict_us(*of, pair->default_config(*of)) < mma->predict_us(*of, mma->default_config(*of)));
+    }
+  CHECK(pair->declines(*query(of_f32(144))));
+  CHECK(pair->declines(*query({.n = 64, .batch = 8, .element = Dtype::bf16})));
+}
+
 TEST_CASE("causal queries are expected to walk what they see of the mask") {
   const SparseAttention plain{.n = 64};
   const SparseAttention causal{.n = 64, .causal = true};
@@ -76,6 +99,9 @@ TEST_CASE("causal queries are expected to walk what they see of the mask") {
   CHECK(share(causal, 0, 0) == 1);
   CHECK(ops::fused_attention::expected_tiles(half_of_all, 128, 1) == 64);
   CHECK(ops::fused_attention::expected_tiles(half_of_all, 128, 0.5) == 32);
+  TopologyStatistics causal_by_itself = half_of_all;
+  causal_by_itself.span_share = 0.5;
+  for (const double seen : {1.0, 0.5}) CHECK(ops::fused_attention::expected_tiles(causal_by_itself, 128, seen) == 32);
 
   const auto wgmma = ops::make_fused_wgmma(), backward = ops::make_fused_backward_wgmma();
   const auto predicted = [](const ops::Family& family, const auto& problem) {

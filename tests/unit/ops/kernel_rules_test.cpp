@@ -13,6 +13,7 @@
 #include <abi/bias_activation.h>
 #include <abi/depthwise.h>
 #include <abi/fused_backward.h>
+#include <abi/fused_backward_pair.h>
 #include <abi/fused_backward_wgmma.h>
 #include <abi/fused_mma.h>
 #include <abi/fused_wgmma.h>
@@ -73,6 +74,7 @@ const std::map<std::string, std::string (*)(const FieldMap&, const FieldMap&)>& 
       {"FusedMmaConfig", broken_rule_of<FusedAttentionTraits, FusedMmaConfig>},
       {"FusedBackwardConfig", broken_rule_of<FusedBackwardTraits, FusedBackwardConfig>},
       {"FusedBackwardWgmmaConfig", broken_rule_of<FusedBackwardTraits, FusedBackwardWgmmaConfig>},
+      {"FusedBackwardPairConfig", broken_rule_of<FusedBackwardTraits, FusedBackwardPairConfig>},
       {"FusedWgmmaConfig", broken_rule_of<FusedAttentionTraits, FusedWgmmaConfig>},
       {"DepthwiseConfig", broken_rule_of<DepthwiseTraits, DepthwiseConfig>},
       {"BiasActivationConfig", broken_rule_of<BiasActivationTraits, BiasActivationConfig>},
@@ -178,7 +180,8 @@ Queries attention_queries(sparse::Random& random) {
   for (int i = 0; i < 6; ++i) {
     SparseAttention problem{.n = 8 * (1 + random.below(16)),
                             .batch = 1 + random.below(8),
-                            .element = pick(random, {Dtype::f16, Dtype::bf16}),
+                            .element = i % 3 == 2 ? Dtype::f32 : pick(random, {Dtype::f16, Dtype::bf16}),
+                            .math = i > 3 ? Math::tf32 : Math::accurate,
                             .capped = i % 2 == 1,
                             .causal = i % 3 == 1,
                             .biased = i % 4 == 3,
