@@ -55,13 +55,15 @@ struct ProductCosts {
   double cycles_beside;  ///< of a product of a tile
 };
 constexpr ProductCosts costs_of_one_term = {2400, 450}, costs_of_two_terms = {1440, 320};
+constexpr double cycles_of_biases = 1150;  ///< beside a product, for lack of other warps
 
 /// One kernel's, of all its tiles.
 double walk_cycles(const FusedBackwardTraits& t, double tiles, int products) {
   const ProductCosts costs = t.terms == 2 ? costs_of_two_terms : costs_of_one_term;
   const double size = (multiplied_width(t.key_size) + multiplied_width(t.value_size)) / 2.0;
   const double multiply_adds = (t.terms == 2 ? 3 : 1) * group_queries() * tile_keys() * size;
-  return tiles * products * (multiply_adds / costs.multiply_adds_per_cycle + costs.cycles_beside);
+  const double beside = costs.cycles_beside + (t.biased ? cycles_of_biases : 0);
+  return tiles * products * (multiply_adds / costs.multiply_adds_per_cycle + beside);
 }
 
 double predict_us(const AttentionBackwardQuery& query, const FusedBackwardPairConfig& config) {
