@@ -52,13 +52,6 @@ constexpr int shared_bytes(const FusedBackwardTraits& traits, const FusedBackwar
 consteval int pair_kept_registers() { return 48; }
 consteval int pair_gained_registers() { return gained_registers(2, 1, pair_kept_registers()); }
 
-/// Registers of a lane of a warpgroup that live through a product with lines of this size: sums, those of a step, and
-/// weights.
-constexpr int pair_lane_registers(const FusedBackwardTraits& traits, int size) {
-  return multiplied_width(size) / 2 * (promotes(traits) ? 2 : 1) + line_parts(traits) * tile_keys() / 4 +
-         tile_keys() / 2;
-}
-
 constexpr void kernel_rules(RuleCheck& rule, const FusedBackwardTraits& t, const FusedBackwardPairConfig& c) {
   attention_rules(rule, {.element = t.element, .key_size = t.key_size, .value_size = t.value_size, .terms = t.terms});
   rule("elements are f32, of one or two terms", [&] { return t.terms > 0; });

@@ -9,8 +9,8 @@
 #include "abi/fixed.h"
 #include "abi/fused_backward_pair.h"
 #include "attention/attention_work.h"
-#include "attention/backward_copies.h"
 #include "attention/backward_products.h"
+#include "attention/backward_ring.h"
 #include "attention/backward_strip.h"
 #include "attention/dropout.h"
 #include "attention/handover.h"
@@ -241,26 +241,6 @@ class GradientGroup : public PairGroup<F> {
   WeightedSums<F, weighs ? multiplied_width(traits.key_size) : 0> sums_;
 };
 
-/// A block's own lines, and then its tiles one by one, by the warpgroup that copies.
-template <class F>
-__device__ inline void copy_pair_tiles(const FusedBackwardArgs& args, const AttentionWork<F>& work,
-                                       const PairStages<F>& stages, unsigned thread) {
-  using Places = PairPlaces<F>;
-  TileCopies<F, Places, 128> copies(args.walk, tile_head<F>(args.walk, work.head), work.first_tile, work.end_tile,
-                                    thread);
-  if (!copies.has_next()) return;  // then there may be no operands either
-  copy_own_operands<F, Places, 128>(args, work, {stages.shared}, thread);
-  arrive_after_copies(stages.own_full());
-  RingPlace<F::config.stages> place;
-#pragma unroll 1
-  while (copies.has_next()) {
-    wait_barrier(stages.empty(place.stage), place.parity ^ 1);
-    copy_backward_tile<F>(args, copies, {stages.stage(place.stage)}, stages.numbers(place.stage), thread);
-    arrive_after_copies(stages.full(place.stage));
-    place.advance();
-  }
-}
-
 /// The tiles of a warpgroup.
 template <class F, class Group>
 __device__ inline void walk_pair_tiles(const FusedBackwardArgs& args, const AttentionWork<F>& work,
@@ -332,7 +312,7 @@ __global__ void __launch_bounds__(threads(F::config), 1)
   const unsigned warp = warp_of_block();
   if (warp >= 8) {
     give_registers<pair_kept_registers()>();
-    copy_pair_tiles<F>(args, work, stages, threadIdx.x - 256);
+    copy_backward_tiles<F, PairPlaces<F>>(args, work, stages, threadIdx.x - 256);
   } else {
     take_registers<pair_gained_registers()>();
     if (warp < 4) make_gradients<F, ProbabilityGroup<F>>(args, work, stages, warp);

@@ -8,7 +8,7 @@
 #include "abi/fixed.h"
 #include "abi/fused_backward_wgmma.h"
 #include "attention/attention_work.h"
-#include "attention/backward_copies.h"
+#include "attention/backward_ring.h"
 #include "attention/backward_slabs.h"
 #include "attention/backward_strip.h"
 #include "attention/dropout.h"
@@ -170,27 +170,6 @@ class BackwardGroup {
   float value_sums_[value_width > 0 ? value_width / 8 : 1][4] = {};
 };
 
-/// A block's own lines, and then its tiles one by one, by the warpgroup that copies.
-template <class F>
-__device__ inline void copy_backward_tiles(const FusedBackwardArgs& args, const AttentionWork<F>& work,
-                                           const BackwardStages<F>& stages, unsigned thread) {
-  constexpr auto traits = F::traits;
-  using Slabs = BackwardSlabs<F>;
-  const FusedAttentionArgs& walk = args.walk;
-  TileCopies<F, Slabs, 128> copies(walk, tile_head<F>(walk, work.head), work.first_tile, work.end_tile, thread);
-  if (!copies.has_next()) return;  // then there may be no operands either
-  copy_own_operands<F, Slabs, 128>(args, work, {stages.shared}, thread);
-  arrive_after_copies(stages.own_full());
-  RingPlace<F::config.stages> place;
-#pragma unroll 1
-  while (copies.has_next()) {
-    wait_barrier(stages.empty(place.stage), place.parity ^ 1);
-    copy_backward_tile<F>(args, copies, {stages.stage(place.stage)}, stages.numbers(place.stage), thread);
-    arrive_after_copies(stages.full(place.stage));
-    place.advance();
-  }
-}
-
 /// The tiles of a warpgroup.
 template <class F>
 __device__ inline void walk_tiles(const FusedBackwardArgs& args, const AttentionWork<F>& work,
@@ -260,7 +239,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   const unsigned warp = warp_of_block();
   if (warp >= 4 * config.groups) {
     if constexpr (exchanges) give_registers<backward_kept_registers(F::traits)>();
-    copy_backward_tiles<F>(args, work, stages, threadIdx.x - 128 * config.groups);
+    copy_backward_tiles<F, BackwardSlabs<F>>(args, work, stages, threadIdx.x - 128 * config.groups);
   } else {
     if constexpr (exchanges) take_registers<gained_registers(F::traits, config)>();
     constexpr int group_bytes = own_slabs(F::traits) * slab_bytes(group_queries());

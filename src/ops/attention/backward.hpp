@@ -1,6 +1,7 @@
 // What the families of attention's gradients share on the host: traits, arguments and the three launches.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include <abi/fused_backward.h>
 
 #include "ops/attention/fused_family.hpp"
+#include "ops/limits.hpp"
 
 namespace vostok::ops::attention_backward {
 
@@ -53,7 +55,22 @@ Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPa
 /// Makes the two numbers of each query where the forward pass left row statistics.
 Launch saved_rows_launch(const AttentionBackwardQuery& query, const TopologyPointers& topology);
 
-// Rules of a family whose config has block_queries and min_blocks.
+// Rules of a family whose config has block_queries, and of one that has min_blocks.
+
+/// `most`: bytes of a block of the first architecture that runs the family.
+template <class Case, int most>
+inline constexpr Rule<Case> lines_fit{
+    "own lines and stages do not fit a block's shared memory",
+    [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, most); }};
+
+/// `least`: the multiprocessor of that architecture.
+template <class Case, const Multiprocessor& least>
+inline constexpr Rule<Case> blocks_fit{
+    "a multiprocessor's shared memory or threads are fewer than min_blocks blocks have", [](const Case& c) {
+      const Multiprocessor sm = multiprocessor_of(c.query.device, least);
+      return c.config.min_blocks >
+             std::max(1, sm.resident_blocks(threads(c.config), 32, shared_bytes(c.traits, c.config)));
+    }};
 
 template <class Case>
 inline constexpr Rule<Case> masks_have_tiles{

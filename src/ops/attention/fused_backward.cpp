@@ -30,21 +30,13 @@ constexpr int other_registers = 56;
 
 /// Ordered so that each may rely on those before it, and all on the kernels'.
 constexpr std::array rules = {
-    Rule{"own lines and stages do not fit a block's shared memory",
-         [](const Case& c) {
-           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_80);
-         }},
+    attention_backward::lines_fit<Case, block_shared_bytes_of_sm_80>,
     Rule{"sums and scores do not fit a thread's registers",
          [](const Case& c) {
            return lane_registers(c.traits, c.config) + other_registers >
                   registers_of_thread(threads(c.config), c.config.min_blocks);
          }},
-    Rule{"a multiprocessor's shared memory or threads are fewer than min_blocks blocks have",
-         [](const Case& c) {
-           const Multiprocessor sm = multiprocessor_of(c.query.device, least_multiprocessor_of_sm_80);
-           return c.config.min_blocks >
-                  std::max(1, sm.resident_blocks(threads(c.config), 32, shared_bytes(c.traits, c.config)));
-         }},
+    attention_backward::blocks_fit<Case, least_multiprocessor_of_sm_80>,
     Rule{"min_blocks bounds no registers of f32, and 1 says the same",
          [](const Case& c) {
            return c.traits.terms > 0 && c.config.min_blocks > 1 &&

@@ -25,20 +25,14 @@ static_assert(codegen::lists_every_field<FusedBackwardPairConfig>(),
 using Case = ops::Case<AttentionBackwardQuery, FusedBackwardTraits, FusedBackwardPairConfig>;
 using Rule = ops::Rule<Case>;
 
-/// Registers of a multiplying thread for addresses, numbers of queries and what terms lack.
-constexpr int other_registers = 32;
+/// Of 256, sums of two terms have no registers; those of one were not tried.
+constexpr int most_line = 128;
 
 /// Ordered so that each may rely on those before it, and all on the kernels'.
 constexpr std::array rules = {
-    Rule{"own lines and stages do not fit a block's shared memory",
-         [](const Case& c) {
-           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90);
-         }},
-    Rule{"sums and weights do not fit a thread's registers",
-         [](const Case& c) {
-           const int widest = std::max(c.traits.key_size, c.traits.value_size);
-           return pair_lane_registers(c.traits, widest) + other_registers > pair_gained_registers();
-         }},
+    attention_backward::lines_fit<Case, block_shared_bytes_of_sm_90>,
+    Rule{"a pair takes lines of 128 elements at most",
+         [](const Case& c) { return std::max(c.traits.key_size, c.traits.value_size) > most_line; }},
     attention_backward::masks_have_tiles<Case>,
 };
 

@@ -33,22 +33,14 @@ constexpr int registers_beside_list = 30;
 
 /// Ordered so that each may rely on those before it, and all on the kernels'.
 constexpr std::array rules = {
-    Rule{"own lines and stages do not fit a block's shared memory",
-         [](const Case& c) {
-           return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, block_shared_bytes_of_sm_90);
-         }},
+    attention_backward::lines_fit<Case, block_shared_bytes_of_sm_90>,
     Rule{"sums, scores and weights do not fit a thread's registers",
          [](const Case& c) {
            const int widest = multiplied_width(std::max(c.traits.key_size, c.traits.value_size));
            return lane_registers(c.traits, c.config) + other_registers > gained_registers(c.traits, c.config) ||
                   widest / 2 + registers_beside_list > launch_registers(c.config.groups, c.config.min_blocks);
          }},
-    Rule{"a multiprocessor's shared memory or threads are fewer than min_blocks blocks have",
-         [](const Case& c) {
-           const Multiprocessor sm = multiprocessor_of(c.query.device, multiprocessor_of_sm_90);
-           return c.config.min_blocks >
-                  std::max(1, sm.resident_blocks(threads(c.config), 32, shared_bytes(c.traits, c.config)));
-         }},
+    attention_backward::blocks_fit<Case, multiprocessor_of_sm_90>,
     attention_backward::masks_have_tiles<Case>,
 };
 

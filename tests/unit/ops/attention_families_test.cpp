@@ -64,7 +64,7 @@ TEST_CASE("fused_wgmma declines f32 whose sums have no registers, with biases an
     CHECK(wgmma->declines(*ops::make_query(problem, sparse_transformer, &hopper)));
 }
 
-TEST_CASE("fused_backward_pair takes f32 whose sums have registers, and nothing else") {
+TEST_CASE("fused_backward_pair takes lines of f32 of up to 128 elements, and nothing else") {
   const auto pair = ops::make_fused_backward_pair(), mma = ops::make_fused_backward();
   test::FakeDevice hopper;
   const auto query = [&](const SparseAttention& problem) {
