@@ -218,6 +218,7 @@ TEST_CASE("values packed on a device are the host's, bit for bit, in every mode 
                                          static_cast<std::size_t>(csr.nonzeros() * size_of(element)));
       };
       std::vector<sparse::PackedMatrix> expected;
+      expected.reserve(static_cast<std::size_t>(sets));
       for (std::int64_t set = 0; set < sets; ++set)
         expected.push_back(sparse::pack(form, mode, element, values_of(set), marked));
       ops::PackStrips what{.kind = kind,

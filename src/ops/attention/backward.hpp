@@ -57,17 +57,17 @@ Launch saved_rows_launch(const AttentionBackwardQuery& query, const TopologyPoin
 
 // Rules of a family whose config has block_queries, and of one that has min_blocks.
 
-/// `most`: bytes of a block of the first architecture that runs the family.
-template <class Case, int most>
+/// `Most`: bytes of a block of the first architecture that runs the family.
+template <class Case, int Most>
 inline constexpr Rule<Case> lines_fit{
     "own lines and stages do not fit a block's shared memory",
-    [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, most); }};
+    [](const Case& c) { return shared_bytes(c.traits, c.config) > most_shared_bytes(c.query.device, Most); }};
 
-/// `least`: the multiprocessor of that architecture.
-template <class Case, const Multiprocessor& least>
+/// `Least`: the multiprocessor of that architecture.
+template <class Case, const Multiprocessor& Least>
 inline constexpr Rule<Case> blocks_fit{
     "a multiprocessor's shared memory or threads are fewer than min_blocks blocks have", [](const Case& c) {
-      const Multiprocessor sm = multiprocessor_of(c.query.device, least);
+      const Multiprocessor sm = multiprocessor_of(c.query.device, Least);
       return c.config.min_blocks >
              std::max(1, sm.resident_blocks(threads(c.config), 32, shared_bytes(c.traits, c.config)));
     }};

@@ -108,7 +108,7 @@ TEST_CASE("causal queries are expected to walk what they see of the mask") {
     const auto query = ops::make_query(problem, half_of_all, nullptr);
     return family.predict_us(*query, family.default_config(*query));
   };
-  SparseAttention problem{.n = 64, .batch = 8, .element = Dtype::bf16};
+  const SparseAttention problem{.n = 64, .batch = 8, .element = Dtype::bf16};
   SparseAttention behind = problem;
   behind.causal = true;
   CHECK(predicted(*wgmma, behind) < 0.7 * predicted(*wgmma, problem));
