@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ class Program:
     """A build's program, with a cache of its own."""
 
     def __init__(self, build: str, folder: Path, name: str, arguments: list[str], scratch: Path) -> None:
-        self.build, self.path, self.arguments = build, folder / f"bench_{name}", arguments
+        self.path, self.arguments = folder / f"bench_{name}", arguments
         self.out, self.cache = scratch / f"{build}.json", scratch / build
         self.facts: dict[str, Any] = {}
 
@@ -110,8 +111,13 @@ def take_turns(programs: dict[str, Program], problems: dict[str, Problem], *chos
     return len(found)
 
 
-def race(options: argparse.Namespace, programs: dict[str, Program], problems: dict[str, Problem]) -> bool:
-    """Whether every problem was reached."""
+def race(
+    options: argparse.Namespace,
+    programs: dict[str, Program],
+    problems: dict[str, Problem],
+    save: Callable[[], None],
+) -> bool:
+    """Whether every problem was reached. Saves whenever problems were measured, so that an end loses nothing."""
     end = time.monotonic() + options.seconds if options.seconds else math.inf
     at, found = 0, options.chunk
     while found == options.chunk:
@@ -119,14 +125,20 @@ def race(options: argparse.Namespace, programs: dict[str, Program], problems: di
             return False
         found = take_turns(programs, problems, "--skip", str(at), "--max-problems", str(options.chunk))
         at += found
-        seem = sum(problem.complete and problem.slower for problem in problems.values())
+        save()
+        seem = sum(problem.slower for problem in in_both(problems))
         print(f"{at} problems, {seem} seem slower", file=sys.stderr)
     for _ in range(options.again):
-        for problem in [p for p in problems.values() if p.complete and p.slower]:
+        for problem in [p for p in in_both(problems) if p.slower]:
             if time.monotonic() > end:
                 return False
             take_turns(programs, problems, "--filter", problem.name)
+            save()
     return True
+
+
+def in_both(problems: dict[str, Problem]) -> list[Problem]:
+    return [problem for problem in problems.values() if problem.complete]
 
 
 def summary(problems: list[Problem]) -> dict[str, Any]:
@@ -157,6 +169,28 @@ def report(problems: list[Problem]) -> str:
     return "\n".join(lines)
 
 
+def result_of(
+    options: argparse.Namespace,
+    programs: dict[str, Program],
+    problems: dict[str, Problem],
+    seconds: float,
+    complete: bool,
+) -> dict[str, Any]:
+    both = in_both(problems)
+    return {
+        "schema": 3,
+        "benchmark": "two_builds",
+        "complete": complete,
+        "command": " ".join(["two_builds.py", options.program, *options.arguments]),
+        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "seconds": round(seconds, 3),
+        **programs["after"].facts,
+        "before": programs["before"].facts.get("commit"),
+        "summary": summary(both),
+        "rows": [problem.row() for problem in both],
+    }
+
+
 def parse() -> argparse.Namespace:
     own, rest = sys.argv[1:], []
     if "--" in own:
@@ -181,27 +215,22 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folders = {"before": options.before, "after": options.after}
         programs = {b: Program(b, folders[b], options.program, options.arguments, Path(scratch)) for b in BUILDS}
+
+        def save(complete: bool = False) -> None:
+            if options.json:
+                seconds = time.monotonic() - start
+                options.json.write_text(
+                    json.dumps(result_of(options, programs, problems, seconds, complete), indent=1) + "\n"
+                )
+
         try:
-            complete = race(options, programs, problems)
+            complete = race(options, programs, problems, save)
         except (Failed, OSError) as error:
             print(f"two_builds.py: {error}", file=sys.stderr)
             return 2
-    both = [problem for problem in problems.values() if problem.complete]
+        save(complete)
+    both = in_both(problems)
     print(report(both) + ("" if complete else "\ntime ended before every problem was reached"))
-    if options.json:
-        result = {
-            "schema": 3,
-            "benchmark": "two_builds",
-            "complete": complete,
-            "command": " ".join(["two_builds.py", options.program, *options.arguments]),
-            "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "seconds": round(time.monotonic() - start, 3),
-            **programs["after"].facts,
-            "before": programs["before"].facts.get("commit"),
-            "summary": summary(both),
-            "rows": [problem.row() for problem in both],
-        }
-        options.json.write_text(json.dumps(result, indent=1) + "\n")
     return 1 if any(problem.slower for problem in both) else 0
 
 

@@ -81,6 +81,18 @@ def test_a_wrong_output_ends_the_race(tmp_path):
     assert result is None
 
 
+def test_what_was_measured_before_a_failure_is_kept(tmp_path):
+    before = build(tmp_path / "before", [[10.0], [20.0]])
+    after = build(tmp_path / "after", [[10.0], [20.0]])
+    rows = json.loads((after / "rows.json").read_text())
+    rows[1]["ours"]["verified"] = False
+    (after / "rows.json").write_text(json.dumps(rows))
+    done, result = run(tmp_path, before, after, "--chunk", "1")
+    assert done.returncode == 2
+    assert not result["complete"]
+    assert [row["problem"] for row in result["rows"]] == ["matrix 0 n=64"]
+
+
 def test_a_program_that_cannot_run_is_named(tmp_path):
     before = build(tmp_path / "before", [[10.0]])
     (tmp_path / "empty").mkdir()
