@@ -26,13 +26,7 @@ constexpr int threads(const FusedBackwardPairConfig&) { return group_threads(2);
 constexpr int block_queries(const FusedBackwardPairConfig&) { return group_queries(); }
 
 /// Of one tile: its lines, two numbers of each, and powers of both.
-constexpr int pair_line_bytes(const FusedBackwardTraits& traits) {
-  return line_parts(traits) * (backward_key_slabs(traits) + backward_value_slabs(traits)) * slab_bytes(tile_keys());
-}
-constexpr int pair_stage_bytes(const FusedBackwardTraits& traits) { return pair_line_bytes(traits) + 16 * tile_keys(); }
-constexpr int pair_own_bytes(const FusedBackwardTraits& traits) {
-  return own_slabs(traits) * slab_bytes(group_queries());
-}
+constexpr int pair_stage_bytes(const FusedBackwardTraits& traits) { return tile_line_bytes(traits) + 16 * tile_keys(); }
 
 /// What one warpgroup hands to the other: a word for each score, and one more where scores have slopes, or where
 /// factors of sums go with them.
@@ -45,7 +39,7 @@ constexpr int handed_bytes(const FusedBackwardTraits& traits) {
 
 /// Dynamic shared memory of a block: own lines, stages, what is handed over, and barriers.
 constexpr int shared_bytes(const FusedBackwardTraits& traits, const FusedBackwardPairConfig& config) {
-  return pair_own_bytes(traits) + config.stages * pair_stage_bytes(traits) + handed_bytes(traits) + 1024;
+  return group_own_bytes(traits) + config.stages * pair_stage_bytes(traits) + handed_bytes(traits) + 1024;
 }
 
 /// Registers of threads that copy, and of the others.

@@ -32,25 +32,27 @@ constexpr int block_queries(const FusedBackwardWgmmaConfig& config) { return gro
 constexpr int own_slabs(const FusedBackwardTraits& traits) {
   return line_parts(traits) * (slabs_of(traits.key_size) + slabs_of(traits.value_size));
 }
+constexpr int group_own_bytes(const FusedBackwardTraits& traits) {
+  return own_slabs(traits) * slab_bytes(group_queries());
+}
 constexpr int own_bytes(const FusedBackwardTraits& traits, const FusedBackwardWgmmaConfig& config) {
-  return config.groups * own_slabs(traits) * slab_bytes(group_queries());
+  return config.groups * group_own_bytes(traits);
 }
 
-/// Of one tile, likewise; a line is as long as what is multiplied.
+/// Of a part of one tile, likewise; a line is as long as what is multiplied.
 constexpr int backward_key_slabs(const FusedBackwardTraits& traits) { return multiplied_width(traits.key_size) / 64; }
 constexpr int backward_value_slabs(const FusedBackwardTraits& traits) {
   return multiplied_width(traits.value_size) / 64;
 }
-constexpr int backward_stage_bytes(const FusedBackwardTraits& traits, const FusedBackwardWgmmaConfig&) {
-  return (backward_key_slabs(traits) + backward_value_slabs(traits)) * slab_bytes(tile_keys());
+constexpr int tile_line_bytes(const FusedBackwardTraits& traits) {
+  return line_parts(traits) * (backward_key_slabs(traits) + backward_value_slabs(traits)) * slab_bytes(tile_keys());
 }
 /// Two numbers for each line of a tile.
 consteval int tile_number_bytes() { return 8 * tile_keys(); }
 
 /// Dynamic shared memory of a block: own lines, stages, numbers of each, and barriers.
 constexpr int shared_bytes(const FusedBackwardTraits& traits, const FusedBackwardWgmmaConfig& config) {
-  return own_bytes(traits, config) + config.stages * (backward_stage_bytes(traits, config) + tile_number_bytes()) +
-         1024;
+  return own_bytes(traits, config) + config.stages * (tile_line_bytes(traits) + tile_number_bytes()) + 1024;
 }
 
 /// f32 sums of a lane of one of the kernels.

@@ -1,7 +1,8 @@
-// Products of attention's gradient by wgmma, of lines of 16-bit terms in slabs (attention/backward_slabs.h). PTX only.
+// Products of attention's gradient by wgmma, of lines in slabs (attention/backward_slabs.h): those of 16-bit elements,
+// or of 16-bit terms, which have more parts than one. PTX only.
 #pragma once
 
-#include "abi/fused_backward_pair.h"
+#include "abi/fused_backward_wgmma.h"
 #include "attention/attention_work.h"
 #include "attention/backward_slabs.h"
 #include "attention/score_scales.h"
@@ -21,9 +22,27 @@ __device__ inline void multiply_own_lines(float (&sums)[tile_keys() / 8][4], uns
 #pragma unroll
     for (int k = 0; k < size / 16; ++k) {
       const unsigned at = k / 4 * BackwardSlabs<F>::bytes + k % 4 * 32;
-      WarpgroupMma<tile_keys()>::template multiply_shared<Dtype::f16, DenseLine::k, DenseLine::k>(
+      WarpgroupMma<tile_keys()>::template multiply_shared<multiplied_type(F::traits), DenseLine::k, DenseLine::k>(
           flat_sums(sums), moved_descriptor(a, own_part * own_part_bytes + at),
           moved_descriptor(b, part * part_bytes + at), adds);
+      adds = true;
+    }
+  });
+  commit_multiplications();
+}
+
+/// Queues the product of packed weights with a tile's lines; `adds`: to what is there.
+template <class F, int width>
+__device__ inline void multiply_weighted_lines(float (&sums)[width / 8][4], bool adds,
+                                               const unsigned (&packed)[line_parts(F::traits)][tile_keys() / 16][4],
+                                               unsigned lines, int part_bytes) {
+  const unsigned long long b = dense_descriptor(lines, BackwardSlabs<F>::bytes);
+  begin_multiplications();
+  visit_products<line_parts(F::traits)>([&](int own_part, int part) {
+#pragma unroll
+    for (int j = 0; j < tile_keys() / 16; ++j) {
+      WarpgroupMma<width>::template multiply<multiplied_type(F::traits), DenseLine::columns>(
+          flat_sums(sums), packed[own_part][j], moved_descriptor(b, part * part_bytes + j * 2048), adds);
       adds = true;
     }
   });
@@ -47,34 +66,21 @@ class WeightedSums {
     pack_parts<F>(packed, weights);
     if constexpr (promotes(F::traits)) {
       float step_sums[width / 8][4];
-      multiply(step_sums, false, packed, lines, part_bytes);
+      multiply_weighted_lines<F, width>(step_sums, false, packed, lines, part_bytes);
+      wait_multiplications();
+      settle_multiplications(step_sums);
 #pragma unroll
       for (int i = 0; i < width / 2; ++i) sums_[i / 4][i % 4] += step_sums[i / 4][i % 4];
     } else {
-      multiply(sums_, true, packed, lines, part_bytes);
+      multiply_weighted_lines<F, width>(sums_, true, packed, lines, part_bytes);
+      wait_multiplications();
+      settle_multiplications(sums_);
     }
   }
 
   __device__ float (&sums())[width / 8][4] { return sums_; }
 
  private:
-  static __device__ void multiply(float (&sums)[width / 8][4], bool adds, const unsigned (&packed)[parts][steps][4],
-                                  unsigned lines, int part_bytes) {
-    const unsigned long long b = dense_descriptor(lines, BackwardSlabs<F>::bytes);
-    begin_multiplications();
-    visit_products<parts>([&](int own_part, int part) {
-#pragma unroll
-      for (int j = 0; j < steps; ++j) {
-        WarpgroupMma<width>::template multiply<Dtype::f16, DenseLine::columns>(
-            flat_sums(sums), packed[own_part][j], moved_descriptor(b, part * part_bytes + j * 2048), adds);
-        adds = true;
-      }
-    });
-    commit_multiplications();
-    wait_multiplications();
-    settle_multiplications(sums);
-  }
-
   float sums_[width / 8][4] = {};
 };
 

@@ -29,7 +29,7 @@ struct BackwardSlabs {
   }
 
  private:
-  static __device__ unsigned of_group(int line) { return line / group_queries() * own_slabs(traits) * bytes; }
+  static __device__ unsigned of_group(int line) { return line / group_queries() * group_own_bytes(traits); }
 
   /// Chunks of a line's first part come first.
   template <int size>

@@ -26,7 +26,7 @@ namespace vostok {
 
 template <class F>
 struct FusedBackwardPairShared {
-  alignas(1024) unsigned char own[pair_own_bytes(F::traits)];
+  alignas(1024) unsigned char own[group_own_bytes(F::traits)];
   unsigned char stages[F::config.stages][pair_stage_bytes(F::traits)];
   unsigned char handed[handed_bytes(F::traits)];
   unsigned long long full[F::config.stages];
@@ -38,7 +38,7 @@ struct FusedBackwardPairShared {
 
 template <class F>
 struct PairPlaces : BackwardSlabs<F> {
-  static constexpr int numbers = pair_line_bytes(F::traits), exponents = numbers + 8 * tile_keys();
+  static constexpr int numbers = tile_line_bytes(F::traits), exponents = numbers + 8 * tile_keys();
 
   static __device__ unsigned key_exponent(int line) { return exponents + 4 * line; }
   static __device__ unsigned value_exponent(int line) { return key_exponent(tile_keys() + line); }
@@ -50,7 +50,7 @@ struct PairStages {
   unsigned shared;
 
   __device__ unsigned stage(unsigned i) const {
-    return shared + pair_own_bytes(F::traits) + i * pair_stage_bytes(F::traits);
+    return shared + group_own_bytes(F::traits) + i * pair_stage_bytes(F::traits);
   }
   __device__ SharedAddress numbers(unsigned i) const { return {stage(i) + PairPlaces<F>::numbers}; }
   __device__ TilePowers powers(unsigned i) const {

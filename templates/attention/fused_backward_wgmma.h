@@ -8,6 +8,7 @@
 #include "abi/fixed.h"
 #include "abi/fused_backward_wgmma.h"
 #include "attention/attention_work.h"
+#include "attention/backward_products.h"
 #include "attention/backward_ring.h"
 #include "attention/backward_slabs.h"
 #include "attention/backward_strip.h"
@@ -25,7 +26,7 @@ namespace vostok {
 template <class F>
 struct FusedBackwardWgmmaShared {
   alignas(1024) unsigned char own[own_bytes(F::traits, F::config)];
-  unsigned char stages[F::config.stages][backward_stage_bytes(F::traits, F::config)];
+  unsigned char stages[F::config.stages][tile_line_bytes(F::traits)];
   unsigned char numbers[F::config.stages][tile_number_bytes()];
   unsigned long long full[F::config.stages];
   unsigned long long empty[F::config.stages];
@@ -39,7 +40,7 @@ struct BackwardStages {
   unsigned shared;
 
   __device__ unsigned stage(unsigned i) const {
-    return shared + own_bytes(F::traits, config) + i * backward_stage_bytes(F::traits, config);
+    return shared + own_bytes(F::traits, config) + i * tile_line_bytes(F::traits);
   }
   __device__ SharedAddress numbers(unsigned i) const { return {stage(config.stages) + i * tile_number_bytes()}; }
   __device__ unsigned full(unsigned i) const { return numbers(config.stages).at + i * barrier_bytes(); }
@@ -75,8 +76,9 @@ class BackwardGroup {
                       Meanwhile meanwhile) {
     float scores[octets][4], gradients[octets][4];
     [[maybe_unused]] unsigned biases[octets][bias_words<F>()];
-    multiply_lines<traits.key_size>(scores, own_, stage);
-    multiply_lines<traits.value_size>(gradients, own_ + Slabs::own_values, stage + Slabs::values);
+    multiply_own_lines<F, traits.key_size>(scores, own_, Slabs::own_key_part, stage, Slabs::key_part);
+    multiply_own_lines<F, traits.value_size>(gradients, own_ + Slabs::own_values, Slabs::own_value_part,
+                                             stage + Slabs::values, Slabs::value_part);
     strip_.load_bias(biases, places, 0, bits);
     const unsigned kept = meanwhile();
     wait_multiplications<1>();
@@ -105,11 +107,12 @@ class BackwardGroup {
       settle_sums();
       if constexpr (part == BackwardPart::by_key) {
         pack_kept(scores, kept);
-        multiply_weights<value_width>(value_sums_, probabilities_, stage + Slabs::values);
+        multiply_weighted_lines<F, value_width>(value_sums_, true, probabilities_, stage + Slabs::values,
+                                                Slabs::value_part);
       }
       if constexpr (!traits.biased) strip_.make_gradients(gradients, scores, bits, numbers);
-      pack_weights<traits.element>(weights_, gradients);
-      multiply_weights<key_width>(key_sums_, weights_, stage);
+      pack_parts<F>(weights_, gradients);
+      multiply_weighted_lines<F, key_width>(key_sums_, true, weights_, stage, Slabs::key_part);
     }
   }
 
@@ -121,39 +124,12 @@ class BackwardGroup {
   }
 
  private:
-  /// Queues products of own lines with a tile's, each of `size` elements.
-  template <int size>
-  static __device__ void multiply_lines(float (&sums)[octets][4], unsigned own, unsigned lines) {
-    const unsigned long long a = dense_descriptor(own, 0), b = dense_descriptor(lines, 0);
-    begin_multiplications();
-#pragma unroll
-    for (int k = 0; k < size / 16; ++k) {
-      const unsigned at = k / 4 * Slabs::bytes + k % 4 * 32;
-      WarpgroupMma<tile_keys()>::template multiply_shared<traits.element, DenseLine::k, DenseLine::k>(
-          flat_sums(sums), moved_descriptor(a, at), moved_descriptor(b, at), k > 0);
-    }
-    commit_multiplications();
-  }
-
-  /// Queues the product of weights with a tile's lines.
-  template <int width>
-  static __device__ void multiply_weights(float (&sums)[width / 8][4], const unsigned (&weights)[octets / 2][4],
-                                          unsigned lines) {
-    const unsigned long long b = dense_descriptor(lines, Slabs::bytes);
-    begin_multiplications();
-#pragma unroll
-    for (int j = 0; j < octets / 2; ++j)
-      WarpgroupMma<width>::template multiply<traits.element, DenseLine::columns>(flat_sums(sums), weights[j],
-                                                                                 moved_descriptor(b, j * 2048), true);
-    commit_multiplications();
-  }
-
   __device__ void pack_kept(const float (&probabilities)[octets][4], unsigned kept) {
     float weights[octets][4];
 #pragma unroll
     for (int i = 0; i < 4 * octets; ++i) weights[i / 4][i % 4] = probabilities[i / 4][i % 4];
     drop<F, octets>(weights, kept);
-    pack_weights<traits.element>(probabilities_, weights);
+    pack_parts<F>(probabilities_, weights);
   }
 
   __device__ void settle_sums() {
@@ -164,8 +140,8 @@ class BackwardGroup {
   BackwardStrip<F> strip_;
   const unsigned own_;
   const bool negative_;
-  unsigned probabilities_[octets / 2][4];
-  unsigned weights_[octets / 2][4];
+  unsigned probabilities_[1][octets / 2][4];
+  unsigned weights_[1][octets / 2][4];
   float key_sums_[key_width > 0 ? key_width / 8 : 1][4] = {};
   float value_sums_[value_width > 0 ? value_width / 8 : 1][4] = {};
 };
@@ -242,9 +218,8 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     copy_backward_tiles<F, BackwardSlabs<F>>(args, work, stages, threadIdx.x - 128 * config.groups);
   } else {
     if constexpr (exchanges) take_registers<gained_registers(F::traits, config)>();
-    constexpr int group_bytes = own_slabs(F::traits) * slab_bytes(group_queries());
     BackwardGroup<F> group(args, work.head, work.first_row + warp * strip_queries(),
-                           stages.shared + warp / 4 * group_bytes);
+                           stages.shared + warp / 4 * group_own_bytes(F::traits));
     walk_tiles<F>(args, work, stages, warp, group);
     group.store();
   }

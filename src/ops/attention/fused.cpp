@@ -122,8 +122,6 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
   return launch_us + std::max(work, l2) + partial + split;
 }
 
-int products_of_terms(const FusedAttentionTraits& traits) { return traits.terms == 2 ? 3 : 1; }
-
 // Works are fitted to an H200 at masks of 98 and 99 % zeros (bench/notes/fused_attention.md#f32): else the composition,
 // which is faster there, would not be chosen.
 TermFactors term_factors(const FusedAttentionTraits& traits) {

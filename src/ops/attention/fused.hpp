@@ -58,7 +58,7 @@ struct Pace {
 double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace);
 
 /// Products that tensor cores compute for one of an operand's: three of two terms.
-int products_of_terms(const FusedAttentionTraits& traits);
+constexpr int products_of_terms(const TraitsOfTerms auto& traits) { return traits.terms == 2 ? 3 : 1; }
 
 /// How many times as long f32 takes as its products alone would; 1 of 16-bit elements.
 struct TermFactors {

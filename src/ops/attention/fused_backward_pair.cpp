@@ -55,7 +55,7 @@ constexpr double cycles_of_biases = 1150;  ///< beside a product
 double walk_cycles(const FusedBackwardTraits& t, double tiles, int products) {
   const ProductCosts costs = t.terms == 2 ? costs_of_two_terms : costs_of_one_term;
   const double size = (multiplied_width(t.key_size) + multiplied_width(t.value_size)) / 2.0;
-  const double multiply_adds = (t.terms == 2 ? 3 : 1) * group_queries() * tile_keys() * size;
+  const double multiply_adds = fused_attention::products_of_terms(t) * group_queries() * tile_keys() * size;
   const double beside = costs.cycles_beside + (t.biased ? cycles_of_biases : 0);
   return tiles * products * (multiply_adds / costs.multiply_adds_per_cycle + beside);
 }
