@@ -35,9 +35,11 @@ class Failed(Exception):
 class Program:
     """A build's program, with a cache of its own."""
 
-    def __init__(self, build: str, folder: Path, name: str, arguments: list[str], scratch: Path) -> None:
+    def __init__(
+        self, build: str, folder: Path, name: str, arguments: list[str], scratch: Path, caches: Path
+    ) -> None:
         self.path, self.arguments = folder / f"bench_{name}", arguments
-        self.out, self.cache = scratch / f"{build}.json", scratch / build
+        self.out, self.cache = scratch / f"{build}.json", caches / build
         self.facts: dict[str, Any] = {}
 
     def run(self, *chosen: str) -> dict[str, dict[str, Any]]:
@@ -203,6 +205,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--again", type=int, default=2, help="how often what seems slower is run again (2)")
     parser.add_argument("--seconds", type=float, default=0, help="start nothing after these; 0: no end")
     parser.add_argument("--json", type=Path, help="result file")
+    parser.add_argument("--caches", type=Path, help="folder that keeps each build's compiled kernels for the next run")
     options = parser.parse_args(own)
     options.arguments = rest
     return options
@@ -214,7 +217,10 @@ def main() -> int:
     problems: dict[str, Problem] = {}
     with tempfile.TemporaryDirectory() as scratch:
         folders = {"before": options.before, "after": options.after}
-        programs = {b: Program(b, folders[b], options.program, options.arguments, Path(scratch)) for b in BUILDS}
+        caches = options.caches or Path(scratch)
+        programs = {
+            b: Program(b, folders[b], options.program, options.arguments, Path(scratch), caches) for b in BUILDS
+        }
 
         def save(complete: bool = False) -> None:
             if options.json:

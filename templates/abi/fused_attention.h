@@ -12,7 +12,7 @@ namespace vostok {
 /// What the problem fixes.
 struct FusedAttentionTraits {
   Dtype element = Dtype::f16;
-  int key_size = 64;    ///< of a query and a key, rounded up to a multiple of 16
+  int key_size = 64;    ///< of a query and a key, rounded up to a multiple of 16, or of 32 from 129 on
   int value_size = 64;  ///< likewise
   bool whole = true;    ///< neither was rounded up
   bool statistics = false;
@@ -102,12 +102,22 @@ constexpr int bias_registers(const Traits& traits, int keys) {
   return traits.biased ? keys / 8 * (size_of(traits.element) + 2) + 8 : 0;
 }
 
+/// Parts of the columns of what a family stores, a block each (attention/column_part.h): of those that say nothing
+/// else.
+template <class Traits, class Config>
+constexpr int column_parts(const Traits&, const Config&) {
+  return 1;
+}
+
 /// Registers of a lane for dropped probabilities, of kernels whose others are counted closely.
 constexpr int dropout_registers(bool dropped) { return dropped ? 28 : 0; }
 
-/// Sizes that kernels take.
+/// Sizes that kernels take. Of wide heads each half has a multiple of 16 elements, too.
 consteval int most_head_size() { return 256; }
-constexpr int rounded_head_size(long long size) { return static_cast<int>((size + 15) / 16 * 16); }
+constexpr int rounded_head_size(long long size) {
+  const int multiple = size > 128 ? 32 : 16;
+  return static_cast<int>((size + multiple - 1) / multiple) * multiple;
+}
 
 constexpr void attention_rules(RuleCheck& rule, const FusedAttentionTraits& t) {
   rule("elements have 16 bits, or are split into one or two terms that have",

@@ -29,7 +29,7 @@ constexpr const char* type_name(BackwardPart) { return "BackwardPart"; }
 struct FusedBackwardTraits {
   BackwardPart part = BackwardPart::rows;
   Dtype element = Dtype::f16;
-  int key_size = 64;    ///< of a query and a key, rounded up to a multiple of 16
+  int key_size = 64;    ///< of a query and a key, rounded up to a multiple of 16, or of 32 from 129 on
   int value_size = 64;  ///< likewise
   bool whole = true;    ///< neither was rounded up
   IndexType index = IndexType::i32;
@@ -45,11 +45,12 @@ constexpr bool is_by_key(const FusedBackwardTraits& traits) { return traits.part
 
 /// The tunables, of all three kernels.
 struct FusedBackwardConfig {
-  int warps = 4;       ///< of a block, of 16 own lines each
-  int step_keys = 32;  ///< lines of a tile whose scores a warp has at a time
-  int stages = 2;      ///< tiles in shared memory or on their way there; 1: none is on its way beside another
-  int min_blocks = 1;  ///< blocks per multiprocessor that registers must allow
-  int slices = 1;      ///< the only value: of parts that this family shares
+  int warps = 4;         ///< of a block, of 16 own lines each
+  int step_keys = 32;    ///< lines of a tile whose scores a warp has at a time
+  int stages = 2;        ///< tiles in shared memory or on their way there; 1: none is on its way beside another
+  int min_blocks = 1;    ///< blocks per multiprocessor that registers must allow
+  int slices = 1;        ///< the only value: of parts that this family shares
+  int column_parts = 1;  ///< of gradients' lines, a block each: sums of wide heads leave no registers
 
   friend constexpr bool operator==(const FusedBackwardConfig&, const FusedBackwardConfig&) = default;
 };
@@ -96,6 +97,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stages", config.stages);
   visit("min_blocks", config.min_blocks);
   visit("slices", config.slices);
+  visit("column_parts", config.column_parts);
 }
 
 /// Of the launch that makes numbers of what the forward pass left.
@@ -117,6 +119,10 @@ constexpr int value_part(const FusedBackwardTraits& traits, const Config&) {
   return traits.value_size;
 }
 
+constexpr int column_parts(const FusedBackwardTraits& traits, const FusedBackwardConfig& config) {
+  return traits.part == BackwardPart::rows ? 1 : config.column_parts;
+}
+
 /// Of one tile: lines of both sizes, two numbers for each, and the exponents of terms.
 constexpr int backward_stage_bytes(const FusedBackwardTraits& traits) {
   return tile_keys() * (key_line_bytes(traits) + value_line_bytes(traits) + 8 + (traits.terms > 0 ? 8 : 0));
@@ -131,17 +137,22 @@ constexpr int shared_bytes(const FusedBackwardTraits& traits, const FusedBackwar
 /// Registers of a lane that live through a step of the largest kernel, by_key.
 constexpr int lane_registers(const FusedBackwardTraits& traits, const FusedBackwardConfig& config) {
   const int of_terms = traits.terms > 0 ? config.step_keys / 2 - 12 : 0;  // as ptxas has it
-  return of_terms + (traits.key_size + traits.value_size) / 2 + config.step_keys + config.step_keys / 2 +
-         bias_registers(traits, config.step_keys) + dropout_registers(traits.dropped);
+  const int sums = (traits.key_size + traits.value_size) / config.column_parts / 2;
+  return of_terms + sums + config.step_keys + config.step_keys / 2 + bias_registers(traits, config.step_keys) +
+         dropout_registers(traits.dropped);
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const FusedBackwardTraits& t, const FusedBackwardConfig& c) {
   attention_rules(rule, {.element = t.element, .key_size = t.key_size, .value_size = t.value_size, .terms = t.terms});
-  rule("a block has 2, 4 or 8 warps", [&] { return is_power_of_two(c.warps, 2, 8); });
+  rule("a block has 1, 2, 4 or 8 warps", [&] { return is_power_of_two(c.warps, 1, 8); });
   rule("step_keys is 16, 32 or 64", [&] { return is_power_of_two(c.step_keys, 16, tile_keys()); });
   rule("stages is 1 to 4", [&] { return within(c.stages, 1, 4); });
   rule("min_blocks is 1 to 8", [&] { return within(c.min_blocks, 1, 8); });
   rule("slices is 1", [&] { return c.slices == 1; });
+  rule("column_parts is 1 or 2, and parts of lines are multiples of 16 elements", [&] {
+    return within(c.column_parts, 1, 2) && t.key_size % (16 * c.column_parts) == 0 &&
+           t.value_size % (16 * c.column_parts) == 0;
+  });
 }
 
 }  // namespace vostok

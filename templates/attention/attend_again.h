@@ -4,6 +4,7 @@
 #pragma once
 
 #include "abi/fused_attention.h"
+#include "attention/column_part.h"
 #include "attention/dropout.h"
 #include "attention/online_softmax.h"
 #include "attention/score_bias.h"
@@ -92,13 +93,15 @@ class AttendAgain {
   __device__ void store() const {
     const float factor = output_factor<F>(args_, total_);
     auto* const output = static_cast<Stored*>(args_.output) + head_ * args_.output_stride + row_ * args_.output_leading;
+    using Part = ColumnPart<F>;
+    const int first = Part::number() * Part::value_size, end = min(args_.value_size, first + Part::value_size);
 #pragma unroll
     for (int p = 0; p < value_parts; ++p) {
       const int at = static_cast<int>(lane_) + 32 * p;
-      if (at < args_.value_size) output[at] = Type::from_float(sums_[p] * factor);
+      if (at >= first && at < end) output[at] = Type::from_float(sums_[p] * factor);
     }
     if constexpr (traits.statistics)
-      if (lane_ == 0)
+      if (lane_ == 0 && first == 0)
         args_.statistics[head_ * args_.rows + row_] = softmax_logarithm(2.0F * largest_ * rates().exponent, total_);
   }
 

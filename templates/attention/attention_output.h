@@ -12,11 +12,12 @@
 
 namespace vostok {
 
-/// Of a strip of 16 queries, whose sums a warp has as fragments of 8 values.
+/// Of a strip of 16 queries, whose sums a warp has as fragments of 8 values of the block's part.
 template <class F>
 class StripOutput {
   static constexpr auto traits = F::traits;
-  static constexpr int octets = traits.value_size / 8;
+  using Part = ColumnPart<F>;
+  static constexpr int octets = Part::value_size / 8;
 
  public:
   __device__ StripOutput(const FusedAttentionArgs& args, long long head, long long first_row)
@@ -34,10 +35,13 @@ class StripOutput {
         for (int i = 2 * half; i < 2 * half + 2; ++i) sums[o][i] *= factor;
     }
     auto* const output = static_cast<typename Element<traits.element>::Storage*>(args_.output);
-    StripStore<traits.element, traits.value_size, traits.whole>(
-        output + head_ * args_.output_stride, args_.output_leading, first_row_, args_.rows, args_.value_size)
+    const int first = Part::number() * Part::value_size;
+    StripStore<traits.element, Part::value_size, traits.whole>(output + (head_ * args_.output_stride + first),
+                                                               args_.output_leading, first_row_, args_.rows,
+                                                               args_.value_size - first)
         .store(sums);
-    if constexpr (traits.statistics) store_statistics(softmax);
+    if constexpr (traits.statistics)
+      if (first == 0) store_statistics(softmax);
     bool finite[2] = {true, true};
     find_finite<octets>(finite, sums);
 #pragma unroll

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "abi/fused_attention.h"
+#include "attention/column_part.h"
 #include "attention/online_softmax.h"
 #include "attention/seen_lines.h"
 #include "parts/element.h"
@@ -19,7 +20,7 @@ struct AttentionWork {
   int end_tile;
 
   static __device__ AttentionWork of_block(const FusedAttentionArgs& args) {
-    return of(args, static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y, blockIdx.x);
+    return of(args, static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y, blockIdx.x / ColumnPart<F>::count);
   }
 
   /// `number`: among the works of the head.

@@ -236,7 +236,7 @@ class BackwardStrip {
     }
   }
 
-  /// Of more sums than there are elements, the first count; by_query has no sums of values.
+  /// Of the block's part. Of more sums than it has elements, the first count; by_query has no sums of values.
   template <int key_count, int value_count>
   __device__ void store_gradients(float (&key_sums)[key_count][4], float (&value_sums)[value_count][4]) const {
     bool finite[2] = {true, true};
@@ -249,14 +249,15 @@ class BackwardStrip {
   __device__ void store_key_gradient(float (&sums)[count][4], bool (&finite)[2]) const {
     const FusedAttentionArgs& walk = args_.walk;
     if constexpr (traits.terms > 0) scales_.keys().restore(sums);
-    store_gradient<traits.key_size>(sums, finite, args_.key_gradient, walk.query_stride, walk.query_leading,
-                                    walk.key_size, walk.scale);
+    store_gradient<ColumnPart<F>::key_size>(sums, finite, args_.key_gradient, walk.query_stride, walk.query_leading,
+                                            walk.key_size, walk.scale);
   }
   template <int count>
   __device__ void store_value_gradient(float (&sums)[count][4], bool (&finite)[2]) const {
     if constexpr (traits.terms > 0) scales_.values().restore(sums);
-    store_gradient<traits.value_size>(sums, finite, args_.value_gradient, args_.own_values_stride,
-                                      args_.own_values_leading, args_.walk.value_size, kept_scale<F>(args_.walk));
+    store_gradient<ColumnPart<F>::value_size>(sums, finite, args_.value_gradient, args_.own_values_stride,
+                                              args_.own_values_leading, args_.walk.value_size,
+                                              kept_scale<F>(args_.walk));
   }
   /// Makes lines again that are not finite, or that terms may have spoilt.
   __device__ void finish_gradients(const bool (&finite)[2]) const {
@@ -275,10 +276,11 @@ class BackwardStrip {
   __device__ void store_gradient(float (&sums)[count][4], bool (&finite)[2], void* gradient, long long stride,
                                  long long leading, int own_size, float factor) const {
     using Stored = typename Element<traits.element>::Storage;
+    const int first = ColumnPart<F>::number() * size;
 #pragma unroll
     for (int i = 0; i < size / 2; ++i) sums[i / 4][i % 4] *= factor;
-    StripStore<traits.element, size, traits.whole>(static_cast<Stored*>(gradient) + head_ * stride, leading, first_row_,
-                                                   args_.walk.rows, own_size)
+    StripStore<traits.element, size, traits.whole>(static_cast<Stored*>(gradient) + (head_ * stride + first), leading,
+                                                   first_row_, args_.walk.rows, own_size - first)
         .store(sums);
     find_finite<size / 8>(finite, sums);
   }

@@ -15,7 +15,6 @@
 #include "attention/mma_products.h"
 #include "attention/score_scales.h"
 #include "parts/dependent_launch.h"
-#include "parts/ring_place.h"
 #include "parts/shared.h"
 
 namespace vostok {
@@ -51,6 +50,7 @@ class BackwardWarp {
   static constexpr int octets = config.step_keys / 8;
   static constexpr Dtype type = multiplied_type(traits);
   using Places = BackwardPlaces<F>;
+  using Part = ColumnPart<F>;
   static constexpr int key_line = Places::key_line, value_line = Places::value_line;
 
  public:
@@ -111,12 +111,14 @@ class BackwardWarp {
         strip_.make_gradients(gradients[0], scores[0], bits, numbers);
       }
       if constexpr (traits.terms > 0) weigh(strip_.scales().keys(), gradients[0], key_sums_[0], powers.keys);
-      add_products<traits.key_size>(key_sums_, gradients[0], stage + row_fragment(first, key_line), key_line);
+      add_products<traits.key_size>(key_sums_, gradients[0],
+                                    stage + (own_columns(Part::key_size) + row_fragment(first, key_line)), key_line);
       if constexpr (part == BackwardPart::by_key) {
         drop<F, octets>(scores[0], kept);
         if constexpr (traits.terms > 0) weigh(strip_.scales().values(), scores[0], value_sums_[0], powers.values);
-        add_products<traits.value_size>(value_sums_, scores[0],
-                                        stage + (Places::values + row_fragment(first, value_line)), value_line);
+        add_products<traits.value_size>(
+            value_sums_, scores[0],
+            stage + (Places::values + own_columns(Part::value_size) + row_fragment(first, value_line)), value_line);
       }
     }
   }
@@ -141,27 +143,24 @@ class BackwardWarp {
     scale_sums(sums, factors);
   }
 
-  /// Adds the products of weights with lines [size].
-  template <int size>
-  static __device__ void add_products(float (&sums)[1][size / 8][4], const float (&weights)[octets][4],
+  /// Bytes from a line's first element to the first of the block's part.
+  static __device__ unsigned own_columns(int part_size) { return 2 * part_size * Part::number(); }
+
+  /// Adds the products of weights with a part of lines [size].
+  template <int size, int count>
+  static __device__ void add_products(float (&sums)[1][count][4], const float (&weights)[octets][4],
                                       SharedAddress lines, int line_bytes) {
-    if constexpr (traits.terms == 2) {
-      unsigned packed[2][octets / 2][4];
-      pack_parts<F>(packed, weights);
-      multiply_split_weights(sums[0], packed, lines, line_bytes, 2 * size);
-    } else {
-      unsigned packed[1][octets / 2][4];
-      pack_weights<type>(packed[0], weights);
-      multiply_weights<type>(sums, packed, lines, line_bytes);
-    }
+    unsigned packed[1][line_parts(traits)][octets / 2][4];
+    pack_parts<F>(packed[0], weights);
+    multiply_weights<type>(sums, packed, lines, line_bytes, 2 * size);
   }
 
   BackwardStrip<F> strip_;
   const SharedAddress keys_;
   const SharedAddress values_;
   const unsigned sign_;
-  float key_sums_[1][traits.key_size / 8][4] = {};
-  float value_sums_[1][traits.value_size / 8][4] = {};
+  float key_sums_[1][Part::key_size / 8][4] = {};
+  float value_sums_[1][Part::value_size / 8][4] = {};
 };
 
 template <class F>
@@ -203,16 +202,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
       TilePlaces<F> places[1];  // not those of the next tile beside: registers are few
       load_places<F>(places, walk, tile, work.end_tile, strip);
-      if constexpr (config.stages == 1) {
-        __syncthreads();
-        copy_into(0);
-        wait_async<0>();
-        __syncthreads();
-      } else {
-        wait_async<config.stages - 2>();
-        __syncthreads();
-        copy_into((place.stage + config.stages - 1) % config.stages);
-      }
+      take_tile(place, copy_into);
       unsigned next_bits[1] = {};
       const int next = work.behind(tile);
       if (next < work.end_tile) load_bits<F>(next_bits, walk, work, next, strip);

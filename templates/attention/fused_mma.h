@@ -19,7 +19,6 @@
 #include "attention/soft_cap.h"
 #include "attention/tile_copies.h"
 #include "parts/dependent_launch.h"
-#include "parts/ring_place.h"
 #include "parts/shared.h"
 
 namespace vostok {
@@ -52,7 +51,8 @@ class FusedMmaWarp {
   static constexpr auto config = F::config;
   static constexpr int strips = config.warp_strips;
   static constexpr int octets = config.step_keys / 8;
-  static constexpr int value_octets = traits.value_size / 8;
+  using Part = ColumnPart<F>;
+  static constexpr int value_octets = Part::value_size / 8;
   static constexpr int key_steps = traits.key_size / 16;
   static constexpr int parts = tile_keys() / config.step_keys;
   static constexpr int key_line = key_line_bytes(traits), value_line = value_line_bytes(traits);
@@ -80,7 +80,8 @@ class FusedMmaWarp {
   /// The warp's part of a tile: `bits` and places of each strip, and which of the bits' probabilities are kept.
   __device__ void add(SharedAddress stage, const unsigned (&bits)[strips], const TilePlaces<F> (&places)[strips],
                       const unsigned (&kept)[strips]) {
-#pragma unroll
+    // Of terms the compiler would mix parts, and registers are few. Places of biases are found by constants.
+#pragma unroll(promotes(traits) && !traits.biased ? 1 : parts)
     for (int part = 0; part < parts; ++part) {
       unsigned of_part[strips];
       if (part_bits<octets>(of_part, bits, part)) add_part(stage, part * config.step_keys, of_part, places, kept);
@@ -117,7 +118,7 @@ class FusedMmaWarp {
     });
     const SharedAddress key_exponents = stage + PaddedPlaces<F>::key_exponent(first_key);
     const SharedAddress value_exponents = stage + PaddedPlaces<F>::value_exponent(first_key);
-    unsigned probabilities[line_terms][strips][octets / 2][4];
+    unsigned probabilities[strips][line_terms][octets / 2][4];
 #pragma unroll
     for (int q = 0; q < strips; ++q) {
       scales_[q].template scale<config.step_keys>(scores[q], key_exponents);
@@ -128,33 +129,12 @@ class FusedMmaWarp {
       scales_[q].template weigh<config.step_keys>(scores[q], factors, value_exponents);
       scale_sums(sums_[q], factors);
       drop<F, octets>(scores[q], kept[q] >> first_key / 8 * 4);
-      unsigned parts_of_strip[line_terms][octets / 2][4];
-      pack_parts<F>(parts_of_strip, scores[q]);
-#pragma unroll
-      for (int t = 0; t < line_terms; ++t)
-#pragma unroll
-        for (int i = 0; i < 2 * octets; ++i) probabilities[t][q][i / 4][i % 4] = parts_of_strip[t][i / 4][i % 4];
+      pack_parts<F>(probabilities[q], scores[q]);
     }
-    add_values(stage + (tile_keys() * key_line + row_fragment(first_key, value_line)), probabilities);
-  }
-
-  /// Adds the products of a part's probabilities and values.
-  __device__ void add_values(SharedAddress values, const unsigned (&probabilities)[line_terms][strips][octets / 2][4]) {
-    const auto multiply = [&](float(&sums)[strips][value_octets][4]) {
-      visit_products<line_terms>([&](int own_part, int part) {
-        multiply_weights<type>(sums, probabilities[own_part], values + 2 * part * traits.value_size, value_line);
-      });
-    };
-    if constexpr (!promotes(traits)) {
-      multiply(sums_);
-    } else {
-      float sums[strips][value_octets][4] = {};
-      multiply(sums);
-#pragma unroll
-      for (int q = 0; q < strips; ++q)
-#pragma unroll
-        for (int i = 0; i < 4 * value_octets; ++i) sums_[q][i / 4][i % 4] += sums[q][i / 4][i % 4];
-    }
+    const unsigned first_column = 2 * Part::value_size * Part::number();
+    multiply_weights<type>(sums_, probabilities,
+                           stage + (tile_keys() * key_line + first_column + row_fragment(first_key, value_line)),
+                           value_line, 2 * traits.value_size);
   }
 
   static __device__ void copy(unsigned (&to)[strips][4], const unsigned (&from)[strips][4]) {
@@ -205,9 +185,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   RingPlace<config.stages> place;
 #pragma unroll 1
   for (int tile = work.first_tile; tile < work.end_tile; ++tile) {
-    wait_async<config.stages - 2>();
-    __syncthreads();
-    copy_into((place.stage + config.stages - 1) % config.stages);
+    take_tile(place, copy_into);
     if (tile == work.first_tile) warp.take_queries();
     unsigned next_bits[strips] = {};
     if (tile + 1 < work.end_tile) load_bits<F>(next_bits, args, work, tile + 1, first_strip);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "abi/fused_backward.h"
+#include "attention/column_part.h"
 #include "attention/dropout.h"
 #include "attention/online_softmax.h"
 #include "attention/score_bias.h"
@@ -35,7 +36,7 @@ __device__ inline void store_numbers(const FusedBackwardArgs& args, long long he
   store_global<false>(reinterpret_cast<Vector<float, 2>*>(args.statistics + 2 * (head * args.queries + query)), pair);
 }
 
-/// Where gradients by a head's biases leave: by queries, where they are wanted.
+/// Where gradients by a head's biases leave: by queries, by the first part's block, where they are wanted.
 template <class F, bool is_written = F::traits.biased && F::traits.part == BackwardPart::by_query>
 class BiasGradient {
  public:
@@ -51,6 +52,7 @@ class BiasGradient<F, true> {
  public:
   __device__ BiasGradient(const FusedBackwardArgs& args, long long head)
       : gradient_(static_cast<const unsigned char*>(args.bias_gradient)) {
+    if (ColumnPart<F>::number() > 0) gradient_ = nullptr;
     if (gradient_ == nullptr) return;
     gradient_ += sizeof(Stored) * (head * args.elements);
     make_opaque(gradient_);  // else every store multiplies by the elements
@@ -98,10 +100,12 @@ class GradientAgain {
     if constexpr (traits.part == BackwardPart::rows) {
       if (lane_ == 0) store_numbers(args_, head_, row_, origin_, total_, weighted_);
     } else {
-      store(key_sums_, args_.key_gradient, walk.query_stride, walk.query_leading, walk.key_size, walk.scale);
+      using Part = ColumnPart<F>;
+      store<Part::key_size>(key_sums_, args_.key_gradient, walk.query_stride, walk.query_leading, walk.key_size,
+                            walk.scale);
       if constexpr (by_key)
-        store(value_sums_, args_.value_gradient, args_.own_values_stride, args_.own_values_leading, walk.value_size,
-              kept_scale<F>(walk));
+        store<Part::value_size>(value_sums_, args_.value_gradient, args_.own_values_stride, args_.own_values_leading,
+                                walk.value_size, kept_scale<F>(walk));
     }
   }
 
@@ -168,14 +172,16 @@ class GradientAgain {
     }
   }
 
-  template <int parts>
+  /// The block's part of a line [size], `width` elements of those that `sums` has.
+  template <int width, int parts>
   __device__ void store(const float (&sums)[parts], void* matrix, long long stride, long long leading, int size,
                         float factor) const {
     Stored* const line = static_cast<Stored*>(matrix) + head_ * stride + row_ * leading;
+    const int first = ColumnPart<F>::number() * width, end = min(size, first + width);
 #pragma unroll
     for (int p = 0; p < parts; ++p) {
       const int at = static_cast<int>(lane_) + 32 * p;
-      if (at < size) line[at] = Type::from_float(sums[p] * factor);
+      if (at >= first && at < end) line[at] = Type::from_float(sums[p] * factor);
     }
   }
 

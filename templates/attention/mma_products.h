@@ -72,23 +72,6 @@ __device__ inline void multiply_lines(float (&sums)[strips][octets][4], SharedAd
   }
 }
 
-/// Adds the products of weights, 16 lines a fragment, with lines [8 * octets]. `lines` is the lane's row_fragment.
-template <Dtype element, int strips, int steps, int octets>
-__device__ inline void multiply_weights(float (&sums)[strips][octets][4], const unsigned (&weights)[strips][steps][4],
-                                        SharedAddress lines, int line_bytes) {
-#pragma unroll
-  for (int j = 0; j < steps; ++j)
-#pragma unroll
-    for (int o = 0; o < octets; o += 2) {
-      unsigned fragments[2][2];
-      load_fragments<true>(fragments, lines + (16 * j * line_bytes + 16 * o));
-#pragma unroll
-      for (int i = 0; i < 2; ++i)
-#pragma unroll
-        for (int q = 0; q < strips; ++q) multiply_fragment<element>(sums[q][o + i], weights[q][j], fragments[i]);
-    }
-}
-
 // Of a strip's lines, other lines and weights of two f16 terms: three products, without that of both small ones. Each
 // fragment is read once. `second_part`: bytes from the first terms of a line to the second ones.
 
@@ -121,13 +104,14 @@ __device__ inline void multiply_split_lines(float (&sums)[octets][4], SharedAddr
 }
 
 /// A step's sums are added by CUDA cores, some octets at a time: registers are few.
-template <int steps, int octets>
-__device__ inline void multiply_split_weights(float (&sums)[octets][4], const unsigned (&weights)[2][steps][4],
-                                              SharedAddress lines, int line_bytes, int second_part) {
+template <int strips, int steps, int octets>
+__device__ inline void multiply_split_weights(float (&sums)[strips][octets][4],
+                                              const unsigned (&weights)[strips][2][steps][4], SharedAddress lines,
+                                              int line_bytes, int second_part) {
   constexpr int some = octets % 4 == 0 ? 4 : 2;
 #pragma unroll
   for (int first = 0; first < octets; first += some) {
-    float of_step[some][4] = {};
+    float of_step[strips][some][4] = {};
 #pragma unroll
     for (int j = 0; j < steps; ++j)
 #pragma unroll
@@ -137,14 +121,45 @@ __device__ inline void multiply_split_weights(float (&sums)[octets][4], const un
         load_fragments<true>(high, at);
         load_fragments<true>(low, at + second_part);
 #pragma unroll
-        for (int i = 0; i < 2; ++i) mma_f16(of_step[o + i], weights[1][j], high[i]);
+        for (int i = 0; i < 2; ++i)
 #pragma unroll
-        for (int i = 0; i < 2; ++i) mma_f16(of_step[o + i], weights[0][j], low[i]);
+          for (int q = 0; q < strips; ++q) mma_f16(of_step[q][o + i], weights[q][1][j], high[i]);
 #pragma unroll
-        for (int i = 0; i < 2; ++i) mma_f16(of_step[o + i], weights[0][j], high[i]);
+        for (int i = 0; i < 2; ++i)
+#pragma unroll
+          for (int q = 0; q < strips; ++q) mma_f16(of_step[q][o + i], weights[q][0][j], low[i]);
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+#pragma unroll
+          for (int q = 0; q < strips; ++q) mma_f16(of_step[q][o + i], weights[q][0][j], high[i]);
       }
 #pragma unroll
-    for (int i = 0; i < 4 * some; ++i) sums[first + i / 4][i % 4] += of_step[i / 4][i % 4];
+    for (int q = 0; q < strips; ++q)
+#pragma unroll
+      for (int i = 0; i < 4 * some; ++i) sums[q][first + i / 4][i % 4] += of_step[q][i / 4][i % 4];
+  }
+}
+
+/// Adds the products of weights, 16 lines a fragment, with lines [8 * octets]. `lines` is the lane's row_fragment;
+/// `second_part`: of two terms.
+template <Dtype element, int strips, int terms, int steps, int octets>
+__device__ inline void multiply_weights(float (&sums)[strips][octets][4],
+                                        const unsigned (&weights)[strips][terms][steps][4], SharedAddress lines,
+                                        int line_bytes, int second_part) {
+  if constexpr (terms == 2) {
+    multiply_split_weights(sums, weights, lines, line_bytes, second_part);
+  } else {
+#pragma unroll
+    for (int j = 0; j < steps; ++j)
+#pragma unroll
+      for (int o = 0; o < octets; o += 2) {
+        unsigned fragments[2][2];
+        load_fragments<true>(fragments, lines + (16 * j * line_bytes + 16 * o));
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+#pragma unroll
+          for (int q = 0; q < strips; ++q) multiply_fragment<element>(sums[q][o + i], weights[q][0][j], fragments[i]);
+      }
   }
 }
 

@@ -10,6 +10,7 @@
 #include "attention/seen_lines.h"
 #include "parts/async_copy.h"
 #include "parts/loads.h"
+#include "parts/ring_place.h"
 
 namespace vostok {
 
@@ -98,6 +99,22 @@ __device__ inline void copy_exponents(const FusedAttentionArgs& args, long long 
   const int* const exponents = own == 0 ? args.terms.key.exponents : args.terms.value.exponents;
   const SharedAddress to = stage + (own == 0 ? Places::key_exponent(line) : Places::value_exponent(line));
   copy_async<4>(to, exponents + head * args.keys + key, there ? 4 : 0);
+}
+
+/// Waits until the tile at `place` is in shared memory, and queues the copies of one further on: copy_into(stage). Of
+/// one stage the tile itself is copied first. Every thread of the block comes here.
+template <int stages, class Copy>
+__device__ inline void take_tile(const RingPlace<stages>& place, Copy copy_into) {
+  if constexpr (stages == 1) {
+    __syncthreads();
+    copy_into(0);
+    wait_async<0>();
+    __syncthreads();
+  } else {
+    wait_async<stages - 2>();
+    __syncthreads();
+    copy_into((place.stage + stages - 1) % stages);
+  }
 }
 
 /// Tiles of keys and values, `tiles` at a time, by `threads` threads. Tiles behind the last one are of zeros. Where a

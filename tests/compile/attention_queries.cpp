@@ -12,6 +12,7 @@ SweepQueries attention_queries() {
   };
   for (const std::int64_t n : {64, 128}) add({.n = n, .batch = 8, .element = Dtype::bf16}, attention_mask);
   add({.n = 256, .batch = 2, .element = Dtype::f16, .saved = Saved::row_statistics}, attention_mask);
+  add({.n = 256, .batch = 2}, attention_mask);
   add({.n = 40, .value_size = 24, .element = Dtype::f16}, attention_mask);
   add({.n = 16, .value_size = 200, .element = Dtype::bf16, .saved = Saved::row_statistics}, wide);
   add({.n = 128, .batch = 8, .key_heads = 2, .element = Dtype::bf16, .capped = true, .causal = true}, attention_mask);
@@ -51,6 +52,7 @@ SweepQueries attention_backward_queries() {
   add({.n = 64, .batch = 8, .element = Dtype::bf16, .saved = Saved::row_statistics, .biased = true, .dropped = true},
       attention_mask);
   add({.n = 48, .batch = 8, .key_heads = 2, .saved = Saved::row_statistics}, attention_mask);
+  add({.n = 256, .batch = 2, .element = Dtype::bf16, .saved = Saved::row_statistics}, attention_mask);
   add({.n = 128, .batch = 8, .math = Math::tf32, .saved = Saved::row_statistics, .dropped = true}, attention_mask);
   return list;
 }

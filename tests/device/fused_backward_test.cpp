@@ -21,10 +21,11 @@ namespace {
 
 test::TriedFamily tried_by_mma() {
   return {ops::make_fused_backward(),
-          {{"warps", {"2", "4", "8"}},
+          {{"warps", {"1", "2", "4", "8"}},
            {"step_keys", {"16", "32", "64"}},
            {"stages", {"1", "2", "3", "4"}},
-           {"min_blocks", {"1", "2"}}}};
+           {"min_blocks", {"1", "2"}},
+           {"column_parts", {"1", "2"}}}};
 }
 
 const std::vector<test::TriedFamily>& tried() {
@@ -67,7 +68,7 @@ void check(const test::StepDevice& on, const ops::Family& family, const SparseAt
   CHECK_MESSAGE(check.wrong.empty(), check.wrong);
 }
 
-constexpr std::int64_t queries = 90, keys = 110, size = 32;
+constexpr std::int64_t queries = 90, keys = 110;
 
 struct Gradients {
   std::vector<float> by_query, by_key, by_value;
@@ -78,6 +79,7 @@ Gradients run(const Context& context, const std::string& family, const SparseAtt
               const sparse::Csr& mask, const std::vector<float>& key_values, const std::vector<float>& value_values,
               std::uint64_t seed) {
   device::Device& device = test::device_of(context);
+  const std::int64_t size = problem.n;
   const auto drawn = [&](std::int64_t rows, std::uint64_t own) {
     return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), rows * size, seed + own));
   };
@@ -112,7 +114,7 @@ Gradients run(const Context& context, const std::string& family, const SparseAtt
 }
 
 /// Lines that are not `touched` are as they were, but for rounding, and the others are not finite.
-void check_lines(const std::vector<float>& usual, const std::vector<float>& found,
+void check_lines(std::int64_t size, const std::vector<float>& usual, const std::vector<float>& found,
                  const std::set<std::int64_t>& touched) {
   double error = 0, whole = 0;
   int finite_where_touched = 0;
@@ -173,19 +175,21 @@ TEST_CASE("gradients of attention without scores: NaN in a value touches the lin
   constexpr std::uint64_t seed = 4512;
   MESSAGE("seed " << seed);
   const sparse::Csr mask = sparse::uniform(queries, keys, 0.97, seed);
-  const auto drawn = [&](std::uint64_t own) {
-    return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), keys * size, seed + own));
-  };
-  const std::vector<float> key = drawn(11), value = drawn(12);
-  std::vector<float> spoilt = value;
   constexpr std::int64_t spoilt_key = 37;
-  spoilt[spoilt_key * size + 5] = std::numeric_limits<float>::quiet_NaN();
-  const SparseAttention problems[] = {{.n = size, .element = Dtype::f16},
-                                      {.n = size, .batch = 3, .key_heads = 1, .element = Dtype::f16},
-                                      {.n = size, .element = Dtype::f16, .capped = true, .causal = true}};
+  const SparseAttention problems[] = {{.n = 32, .element = Dtype::f16},
+                                      {.n = 32, .batch = 3, .key_heads = 1, .element = Dtype::f16},
+                                      {.n = 32, .element = Dtype::f16, .capped = true, .causal = true},
+                                      {.n = 200, .element = Dtype::f16}};
   for (const SparseAttention& problem : problems) {
+    CAPTURE(problem.n);
     CAPTURE(problem.batch);
     CAPTURE(problem.causal);
+    const auto drawn = [&](std::uint64_t own) {
+      return test::held(Dtype::f16, test::drawn(test::ordinary_distributions().front(), keys * problem.n, seed + own));
+    };
+    const std::vector<float> key = drawn(11), value = drawn(12);
+    std::vector<float> spoilt = value;
+    spoilt[spoilt_key * problem.n + 5] = std::numeric_limits<float>::quiet_NaN();
     const sparse::Csr seen = problem.causal ? sparse::causal_mask(mask) : mask;
     // Queries that see it, and the keys that these see.
     std::set<std::int64_t> query_lines, key_lines;
@@ -201,13 +205,14 @@ TEST_CASE("gradients of attention without scores: NaN in a value touches the lin
     test::on_every_device([&](const Context& context) {
       for (const test::TriedFamily& one : tried()) {
         if (!one.family->runs_on(test::device_of(context).architecture())) continue;
+        if (problem.n > 128 && one.family->name() != "fused_backward") continue;  // the others leave wide heads out
         const std::string family(one.family->name());
         CAPTURE(family);
         const Gradients usual = run(context, family, problem, mask, key, value, seed),
                         found = run(context, family, problem, mask, key, spoilt, seed);
-        check_lines(usual.by_query, found.by_query, query_lines);
-        check_lines(usual.by_key, found.by_key, key_lines);
-        check_lines(usual.by_value, found.by_value, {});  // probabilities do not depend on values
+        check_lines(problem.n, usual.by_query, found.by_query, query_lines);
+        check_lines(problem.n, usual.by_key, found.by_key, key_lines);
+        check_lines(problem.n, usual.by_value, found.by_value, {});  // probabilities do not depend on values
       }
     });
   }

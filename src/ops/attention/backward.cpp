@@ -84,7 +84,7 @@ device::Dim3 Binding::operator()(const AttentionBackwardArguments& call, FusedBa
 }
 
 Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPart part,
-                const TopologyPointers& topology) {
+                const TopologyPointers& topology, int parts) {
   const SparseAttention& attention = query.attention();
   const bool by_key = part == BackwardPart::by_key;
   const Lines queries{attention.query_leading, attention.query_stride},
@@ -116,7 +116,7 @@ Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPa
   made.fixed.own_values_stride = own_values.stride;
   made.fixed.queries = query.statistics.rows;
   made.fixed.elements = query.statistics.nonzeros;
-  made.blocks = query_blocks(walk.rows, block_lines);
+  made.blocks = query_blocks(walk.rows, block_lines) * parts;
   return made;
 }
 

@@ -48,9 +48,9 @@ struct Binding {
   device::Dim3 operator()(const AttentionBackwardArguments& call, FusedBackwardArgs& args) const;
 };
 
-/// Of blocks of so many own lines.
+/// Of blocks of so many own lines, `parts` of which share them.
 Binding binding(const AttentionBackwardQuery& query, int block_lines, BackwardPart part,
-                const TopologyPointers& topology);
+                const TopologyPointers& topology, int parts = 1);
 
 /// Makes the two numbers of each query where the forward pass left row statistics.
 Launch saved_rows_launch(const AttentionBackwardQuery& query, const TopologyPointers& topology);
@@ -115,7 +115,7 @@ struct BackwardFamily : fused_attention::ListedFamily<Own, AttentionBackwardQuer
          .expression = codegen::name_expression(Own::name, "FusedBackwardTraits", t, Own::config_name, config),
          .features = Own::features},
         {.grid = {}, .block = {static_cast<unsigned>(threads(config))}, .shared_bytes = shared_bytes(t, config)},
-        binding(query, block_queries(config), part, topology));
+        binding(query, block_queries(config), part, topology, column_parts(t, config)));
   }
 };
 

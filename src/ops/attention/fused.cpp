@@ -104,7 +104,8 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
   const double tiles =
       expected_tiles(query.statistics, cut.block_queries, seen_share(query.attention(), query.statistics));
   const auto blocks =
-      static_cast<double>(query_blocks(query.statistics.rows, cut.block_queries) * query.attention().batch);
+      static_cast<double>(query_blocks(query.statistics.rows, cut.block_queries) * query.attention().batch) *
+      cut.column_parts;
   const double together = std::min(pace.resident, std::ceil(blocks * cut.slices / machine.multiprocessors));
   const double of_tile = std::max(together * pace.tile_cycles, pace.least_cycles);
   const double waves = std::max(1.0, blocks * cut.slices / (machine.multiprocessors * pace.resident));
@@ -163,7 +164,7 @@ Binding binding(const AttentionQuery& query, const Cut& cut, const TopologyPoint
   const SparseAttention& attention = query.attention();
   Binding bound{.fixed = {},
                 .terms = terms_places(query, cut.value_part),
-                .blocks = query_blocks(query.statistics.rows, cut.block_queries) * cut.slices,
+                .blocks = query_blocks(query.statistics.rows, cut.block_queries) * cut.slices * cut.column_parts,
                 .stay = cut.stay * static_cast<std::int64_t>(machine_of(query).multiprocessors),
                 .sums_bytes = sums_bytes(query, cut)};
   FusedAttentionArgs& args = bound.fixed;

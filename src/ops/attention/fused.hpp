@@ -42,8 +42,9 @@ double expected_tiles(const TopologyStatistics& mask, int block_queries, double 
 struct Cut {
   int block_queries = 0;
   int slices = 1;
-  int stay = 0;        ///< blocks that each multiprocessor keeps, which take works in turn; 0: a block has one work
-  int value_part = 0;  ///< elements of a part of a value's line, where f32 is split
+  int stay = 0;          ///< blocks that each multiprocessor keeps, which take works in turn; 0: a block has one work
+  int value_part = 0;    ///< elements of a part of a value's line, where f32 is split
+  int column_parts = 1;  ///< blocks that share a work
 };
 
 /// How fast blocks are.

@@ -42,6 +42,10 @@ constexpr std::array rules = {
            return c.traits.terms > 0 && c.config.min_blocks > 1 &&
                   registers_of_thread(threads(c.config), c.config.min_blocks) >= most_thread_registers;
          }},
+    Rule{"longer steps set registers aside where lines of two terms are wide",
+         [](const Case& c) {
+           return c.traits.terms == 2 && c.traits.key_size + c.traits.value_size > 256 && c.config.step_keys > 16;
+         }},
     attention_backward::masks_have_tiles<Case>,
 };
 
@@ -67,8 +71,9 @@ double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig
   constexpr double launches_us = 9;
   constexpr double multiply_adds_per_cycle = 580;  // of an SM, with exponentials and reads of shared memory
   const bool saved = attention_backward::has_row_statistics(query);
-  const double products = saved ? 3.5 : 4.5;  // of both sizes, for two walks
-  const double walks = saved ? 2 : 3;
+  // Of both sizes, for two walks: scores and gradients of probabilities in each part, and what is added up once.
+  const double products = 2 * config.column_parts + 1.5 + (saved ? 0 : 1);
+  const double walks = 2 * config.column_parts + (saved ? 0 : 1);
   const FusedBackwardTraits t = traits(query, BackwardPart::by_key);
   const Machine machine = machine_of(query);
   const double size = t.key_size + t.value_size;
@@ -88,9 +93,10 @@ double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig
 
 // The space, as tables.
 
-constexpr std::array warp_counts = {4, 8, 2};
+constexpr std::array warp_counts = {4, 8, 2, 1};
 constexpr std::array step_sizes = {32, 64, 16};
 constexpr std::array stage_counts = {2, 3, 1};
+constexpr std::array part_counts = {1, 2};
 
 template <class Visit>
 void for_each_config(Visit visit) {
@@ -98,8 +104,12 @@ void for_each_config(Visit visit) {
     for (const int step_keys : step_sizes)
       for (const int stages : stage_counts)
         for (const int min_blocks : {2, 1, 3})
-          visit(
-              FusedBackwardConfig{.warps = warps, .step_keys = step_keys, .stages = stages, .min_blocks = min_blocks});
+          for (const int column_parts : part_counts)
+            visit(FusedBackwardConfig{.warps = warps,
+                                      .step_keys = step_keys,
+                                      .stages = stages,
+                                      .min_blocks = min_blocks,
+                                      .column_parts = column_parts});
 }
 
 }  // namespace
@@ -116,7 +126,7 @@ struct FusedBackward : attention_backward::BackwardFamily<FusedBackward, FusedBa
 
   static constexpr auto reason = fused_backward::reason;
   static constexpr auto predict_us = fused_backward::predict_us;
-  static constexpr Config smallest_config = {.warps = 2, .step_keys = 16};
+  static constexpr Config smallest_config = {.warps = 1, .step_keys = 16, .stages = 1};
   static constexpr std::size_t short_list_length = 8;
   static void for_each_config(const auto& visit) { fused_backward::for_each_config(visit); }
 };

@@ -60,8 +60,11 @@ struct ListedFamily {
 
 template <class Config>
 Cut cut_of(const AttentionQuery& query, const Config& config) {
-  Cut cut{
-      .block_queries = block_queries(config), .slices = config.slices, .value_part = value_part(traits(query), config)};
+  const FusedAttentionTraits t = traits(query);
+  Cut cut{.block_queries = block_queries(config),
+          .slices = config.slices,
+          .value_part = value_part(t, config),
+          .column_parts = column_parts(t, config)};
   if constexpr (requires { config.persistent; })
     if (config.persistent) cut.stay = config.min_blocks;
   return cut;

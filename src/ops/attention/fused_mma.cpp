@@ -49,6 +49,8 @@ constexpr std::array rules = {
            return c.config.min_blocks >
                   std::max(1, sm.resident_blocks(threads(c.config), 32, shared_bytes(c.traits, c.config)));
          }},
+    Rule{"longer steps set registers aside where keys of two terms are wide",
+         [](const Case& c) { return promotes(c.traits) && c.traits.key_size > 128 && c.config.step_keys > 16; }},
     fused_attention::mask_has_tiles<Case>,
     fused_attention::slices_have_tiles<Case>,
     fused_attention::grid_holds_blocks<Case>,
@@ -77,14 +79,16 @@ double tile_cycles(const FusedAttentionTraits& t, const FusedMmaConfig& c) {
   constexpr double instructions_per_score = 9, lanes_per_cycle = 128;
   const double scores = as_double(block_queries(c)) * tile_keys();
   const int products = fused_attention::products_of_terms(t);
-  const double tensor = products * scores * (t.key_size + t.value_size) / multiply_adds_per_cycle;
+  const double values = as_double(t.value_size) / c.column_parts;
+  const double tensor = products * scores * (t.key_size + values) / multiply_adds_per_cycle;
   const double queries = c.keeps_queries ? 0 : as_double(block_queries(c)) * t.key_size * tile_keys() / c.step_keys;
-  const double read = 2.0 * products * (c.warps * tile_keys() * as_double(t.key_size + t.value_size) + queries);
+  const double read = 2.0 * products * (c.warps * tile_keys() * (t.key_size + values) + queries);
   const double softmax = scores * instructions_per_score / lanes_per_cycle;
   constexpr double measured_over_model = 1.6;  // 98 to 99.5 % zeros and the paper's mask, on an H200
   // Registers are for 16 keys a step. Measured at the paper's mask (bench/notes/fused_attention.md#f32).
   const double of_wide_biased = t.biased && promotes(t) && t.value_size > 64 ? 3.4 : 1;
-  return measured_over_model * of_wide_biased * (std::max(tensor, read / shared_bytes_per_cycle) + softmax);
+  const double waits = c.stages > 1 ? 1 : 1.25;
+  return measured_over_model * of_wide_biased * waits * (std::max(tensor, read / shared_bytes_per_cycle) + softmax);
 }
 
 double predict_us(const AttentionQuery& query, const FusedMmaConfig& config) {
@@ -109,9 +113,28 @@ constexpr std::array step_sizes = {64, 32, 16};
 constexpr std::array stage_counts = {2, 3};
 constexpr std::array slice_counts = {1, 2, 4, 8, 16, 32, 64};
 
-/// visit(config) for every combination of the tables.
+/// Of wide heads: sums of all columns, or two stages, may have no room.
+constexpr std::array wide_shapes = {Shape{4, 1}, Shape{2, 1}, Shape{1, 1}};
+constexpr std::array wide_step_sizes = {32, 16};
+
+template <class Visit>
+void for_each_wide_config(Visit visit) {
+  for (const Shape& shape : wide_shapes)
+    for (const int step_keys : wide_step_sizes)
+      for (const int stages : {2, 1})
+        for (const int column_parts : {1, 2})
+          if (stages == 1 || column_parts > 1)
+            visit(FusedMmaConfig{.warps = shape.warps,
+                                 .warp_strips = shape.warp_strips,
+                                 .step_keys = step_keys,
+                                 .stages = stages,
+                                 .column_parts = column_parts});
+}
+
+/// visit(config) for every combination of the tables, and those of wide heads.
 template <class Visit>
 void for_each_config(Visit visit) {
+  for_each_wide_config(visit);
   for (const Shape& shape : shapes)
     for (const int step_keys : step_sizes)
       for (const int stages : stage_counts)
@@ -142,7 +165,7 @@ struct FusedMma : fused_attention::ForwardFamily<FusedMma, FusedMmaConfig> {
 
   static constexpr auto reason = fused_mma::reason;
   static constexpr auto predict_us = fused_mma::predict_us;
-  static constexpr Config smallest_config = {.warps = 1, .warp_strips = 1, .step_keys = 16};
+  static constexpr Config smallest_config = {.warps = 1, .warp_strips = 1, .step_keys = 16, .stages = 1};
   static constexpr std::size_t short_list_length = 12;
   static void for_each_config(const auto& visit) { fused_mma::for_each_config(visit); }
 };

@@ -86,6 +86,27 @@ TEST_CASE("fused_backward_pair takes lines of f32 of up to 128 elements, and not
   CHECK(pair->declines(*query({.n = 64, .batch = 8, .element = Dtype::bf16})));
 }
 
+TEST_CASE("wide heads of any type, with any feature, have both passes without scores in memory") {
+  const auto forward = ops::make_fused_mma(), backward = ops::make_fused_backward();
+  test::FakeDevice hopper;
+  for (const Dtype element : {Dtype::f16, Dtype::bf16, Dtype::f32})
+    for (const Math math : {Math::accurate, Math::tf32})
+      for (const std::int64_t size : {129, 160, 176, 200, 256})
+        for (const bool every_feature : {false, true}) {
+          CAPTURE(std::string(name(element)));
+          CAPTURE(std::string(name(math)));
+          CAPTURE(size);
+          CAPTURE(every_feature);
+          SparseAttention problem{.n = size, .value_size = 256, .batch = 8, .element = element, .math = math};
+          problem.query_leading = problem.key_leading = 256;
+          problem.capped = problem.causal = problem.biased = problem.dropped = every_feature;
+          const auto forward_query = ops::make_query(problem, sparse_transformer, &hopper);
+          CHECK_MESSAGE(!forward->declines(*forward_query), *forward->declines(*forward_query));
+          const auto query = ops::make_query(SparseAttentionBackward{problem}, sparse_transformer, &hopper);
+          CHECK_MESSAGE(!backward->declines(*query), *backward->declines(*query));
+        }
+}
+
 TEST_CASE("causal queries are expected to walk what they see of the mask") {
   const SparseAttention plain{.n = 64};
   const SparseAttention causal{.n = 64, .causal = true};
