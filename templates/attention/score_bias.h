@@ -48,6 +48,19 @@ class TilePlaces<F, true> {
       visit_octet(first + o, bits >> 4 * o, [&](int i, int place) { visit(o, i, place); });
   }
 
+  /// visit(octet, element of the fragment, place) for all elements, 0 for those that `bits` does not have.
+  template <int octets, class Visit>
+  __device__ void visit_whole(int first, unsigned bits, Visit visit) const {
+#pragma unroll
+    for (int o = 0; o < octets; ++o)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const Pair places = of_pair(first + o, half);
+        visit(o, 2 * half, (bits >> (4 * o + 2 * half) & 1) != 0 ? places.first : 0);
+        visit(o, 2 * half + 1, (bits >> (4 * o + 2 * half) & 2) != 0 ? places.second : 0);
+      }
+  }
+
   /// The same places, which the compiler finds anew: else it keeps those that were found, a register each.
   __device__ TilePlaces again() const {
     TilePlaces other = *this;
@@ -142,6 +155,9 @@ class HeadBias<F, true> {
   using Type = Element<F::traits.element>;
   using Stored = typename Type::Storage;
   static constexpr int own_words = bias_words<F>();
+  /// Wide lines of 16 bits have no registers for places.
+  static constexpr bool places_first =
+      is_by_key(F::traits) && (own_words == 4 || F::traits.key_size + F::traits.value_size <= 128);
 
  public:
   __device__ HeadBias(const FusedAttentionArgs& args, long long query_head)
@@ -153,16 +169,17 @@ class HeadBias<F, true> {
   __device__ float at(int place) const { return Type::to_float(stored(place)); }
   __device__ const Stored* address(int place) const { return reinterpret_cast<const Stored*>(bias_) + place; }
 
-  /// 0 where `bits` has none.
+  /// Any number where `bits` has none: no such score is read.
   template <int octets>
   __device__ void load(unsigned (&words)[octets][own_words], const TilePlaces<F>& places, int first,
                        unsigned bits) const {
+    if constexpr (places_first) {
+      load_by_key(words, places, first, bits);
+    } else {
 #pragma unroll
-    for (int i = 0; i < own_words * octets; ++i) words[i / own_words][i % own_words] = 0;
-    places.template visit<octets>(first, bits, [&](int o, int i, int place) {
-      if constexpr (own_words == 4) words[o][i] = __builtin_bit_cast(unsigned, stored(place));
-      else words[o][i / 2] |= static_cast<unsigned>(stored(place)) << 16 * (i % 2);
-    });
+      for (int i = 0; i < own_words * octets; ++i) words[i / own_words][i % own_words] = 0;
+      places.template visit<octets>(first, bits, [&](int o, int i, int place) { put(words[o], i, stored(place)); });
+    }
   }
 
   static __device__ float of(const unsigned (&words)[own_words], int i) {
@@ -171,10 +188,39 @@ class HeadBias<F, true> {
   }
 
  private:
-  __device__ Stored stored(int place) const {
+  /// Where an element that is walked is among the biases.
+  __device__ int bias_place(int place) const {
     if constexpr (is_by_key(F::traits))
-      place = static_cast<int>(load_global(reinterpret_cast<const unsigned*>(places_) + place));
-    return load_global(reinterpret_cast<const Stored*>(bias_) + place);
+      return static_cast<int>(load_global(reinterpret_cast<const unsigned*>(places_) + place));
+    else return place;
+  }
+  __device__ Stored at_place(int place) const { return load_global(reinterpret_cast<const Stored*>(bias_) + place); }
+  __device__ Stored stored(int place) const { return at_place(bias_place(place)); }
+
+  static __device__ void put(unsigned (&words)[own_words], int i, Stored bias) {
+    if constexpr (own_words == 4) words[i] = __builtin_bit_cast(unsigned, bias);
+    else words[i / 2] |= static_cast<unsigned>(bias) << 16 * (i % 2);
+  }
+
+  /// Places first and biases then, some octets at a time: a place and its bias one after the other would wait for
+  /// memory at every seventh element, as loads that not all lanes take have a predicate each.
+  template <int octets>
+  __device__ void load_by_key(unsigned (&words)[octets][own_words], const TilePlaces<F>& places, int first,
+                              unsigned bits) const {
+    constexpr int some = own_words == 4 || octets < 4 ? octets : 4;
+#pragma unroll
+    for (int from = 0; from < octets; from += some) {
+      int found[some][4];
+      places.template visit_whole<some>(first + from, bits >> 4 * from,
+                                        [&](int o, int i, int place) { found[o][i] = bias_place(place); });
+#pragma unroll
+      for (int o = 0; o < some; ++o) {
+#pragma unroll
+        for (unsigned& word : words[from + o]) word = 0;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) put(words[from + o], i, at_place(found[o][i]));
+      }
+    }
   }
 
   const unsigned char* bias_;
