@@ -43,7 +43,7 @@ class Program:
         self.facts: dict[str, Any] = {}
 
     def run(self, *chosen: str) -> dict[str, dict[str, Any]]:
-        """What it measures of the chosen problems, by their names."""
+        """What it measures of the chosen problems, by their names; nothing of those that have nothing to compute."""
         self.out.unlink(missing_ok=True)
         options = ["--no-peers", "--cache", str(self.cache), "--out", str(self.out), *chosen]
         done = subprocess.run([self.path, *self.arguments, *options], capture_output=True, text=True)
@@ -56,9 +56,9 @@ class Program:
         found = {}
         for row in result["rows"]:
             name = f"{row['file']} n={row['n']}"
-            if not row["ours"]["verified"]:
-                raise Failed(f"{self.path}: {name} is wrong: {row['ours'].get('wrong')}")
-            found[name] = row["ours"]
+            found[name] = row.get("ours", {})
+            if found[name] and not found[name]["verified"]:
+                raise Failed(f"{self.path}: {name} is wrong: {found[name].get('wrong')}")
         return found
 
 
@@ -109,7 +109,8 @@ def take_turns(programs: dict[str, Program], problems: dict[str, Problem], *chos
         if not found:
             break
         for name, ours in found.items():
-            problems.setdefault(name, Problem(name)).note(build, ours)
+            if ours:
+                problems.setdefault(name, Problem(name)).note(build, ours)
     return len(found)
 
 

@@ -311,13 +311,16 @@ Decision Planner::tuned_only(const Task& task) const {
   return with_kernels(task, std::move(decisions.front()));
 }
 
-/// What an effort races: its candidates, and the stored choices for this very problem or its plain one, which plans
-/// would use without a measurement.
+/// What an effort races: its candidates, and what plans would use without a measurement: the stored choices for this
+/// very problem or its plain one, else a neighbour's.
 std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort effort) const {
   std::vector<tune::Candidate> candidates = candidates_of(query, effort, session_->max_workspace_bytes());
   std::map<ops::Config, std::string> in_use;  // and the families' names
   for (const WinnerMatch& match : session_->tuning().find_same(problem_key(query), session_->device_key()))
     if (const auto decision = from_match(query, match)) in_use.emplace(decision->config, match.winner.family);
+  if (in_use.empty())
+    if (const auto neighbour = first_stored(query, true, [&](const auto& match) { return from_match(query, match); }))
+      in_use.emplace(neighbour->config, neighbour->family->name());
   for (tune::Candidate& candidate : candidates) candidate.in_use = in_use.erase(candidate.config) > 0;
   for (const auto& [config, family] : in_use)
     candidates.push_back({.family = family, .config = config, .in_use = true});

@@ -22,7 +22,7 @@ struct Candidate {
   std::string family = {};
   ops::Config config = {};
   bool is_default = false;
-  bool in_use = false;  ///< plans of this very problem use it so far
+  bool in_use = false;  ///< plans of this very problem use it so far, by a measurement of it or of a neighbour
   bool unlikely =
       false;  ///< predicted to be far slower than the cheapest default, and so treated like any other candidate
 

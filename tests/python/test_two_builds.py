@@ -26,7 +26,11 @@ if not rows:
     sys.exit(f'bench_spmm: cannot run a benchmark: no problem is left by --filter "" and --skip {{options.skip}}')
 for row in rows:
     times = row.pop("times")
-    row["ours"]["median_us"] = times[turn % len(times)]
+    if times:
+        row["ours"]["median_us"] = times[turn % len(times)]
+    else:
+        row["skipped"] = row.pop("ours") and "there is nothing to compute"
+(folder / "cache").write_text(options.cache)
 pathlib.Path(options.out).write_text(json.dumps({{"rows": rows, "commit": folder.name}}))
 """
 
@@ -67,6 +71,24 @@ def test_what_is_as_fast_when_run_again_is_not(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert [len(row["after_us"]) for row in result["rows"]] == [4, 2]
     assert result["summary"]["slower"] == 0
+
+
+def test_what_has_nothing_to_compute_is_passed(tmp_path):
+    before = build(tmp_path / "before", [[10.0], [], [30.0]])
+    after = build(tmp_path / "after", [[10.0], [], [30.0]])
+    done, result = run(tmp_path, before, after, "--chunk", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [row["problem"] for row in result["rows"]] == ["matrix 0 n=64", "matrix 2 n=64"]
+    assert result["complete"]
+
+
+def test_kernels_of_a_build_stay_where_a_folder_is_given(tmp_path):
+    before = build(tmp_path / "before", [[10.0]])
+    after = build(tmp_path / "after", [[10.0]])
+    done, _ = run(tmp_path, before, after, "--caches", tmp_path / "kept")
+    assert done.returncode == 0, done.stderr
+    told = [(folder / "cache").read_text() for folder in (before, after)]
+    assert told == [str(tmp_path / "kept" / build) for build in ("before", "after")]
 
 
 def test_a_wrong_output_ends_the_race(tmp_path):

@@ -106,8 +106,8 @@ TEST_CASE("neighbours are asked only where nothing that is stored for the proble
   CHECK(planning.fixture.counters->invalid_rows == 1);
 }
 
-TEST_CASE("what is stored for this very problem races, whether or not the effort lists it") {
-  const auto raced = [](double distance, Provenance provenance) {
+TEST_CASE("what plans would use without a measurement races, whether or not the effort lists it") {
+  const auto raced = [](double distance, Provenance provenance, bool beside_own = false) {
     Planning planning;
     planning.session =
         planning.fixture.session({.compile_threads = 1, .worker = {.first_run = FirstRun::this_process}});
@@ -116,6 +116,7 @@ TEST_CASE("what is stored for this very problem races, whether or not the effort
     FieldMap unlisted = planning.default_config();
     unlisted["loads_in_flight"] = "2";
     planning.fixture.tuning->matches = {match_of(unlisted, distance, provenance)};
+    if (beside_own) planning.fixture.tuning->matches.push_back(match_of(planning.default_config()));
     planning.plan(Spmm{.n = 64}, {.effort = Effort::quick, .budget_seconds = 60, .family = "row_tile"});
     const std::vector<plan::TrialRecord>& trials = planning.fixture.tuning->added;
     CHECK(trials.size() > 1);
@@ -124,7 +125,8 @@ TEST_CASE("what is stored for this very problem races, whether or not the effort
   };
   CHECK(raced(0, Provenance::tuned_here) == 1);
   CHECK(raced(0, Provenance::shipped) == 1);
-  CHECK(raced(0.4, Provenance::nearest_problem) == 0);
+  CHECK(raced(0.4, Provenance::nearest_problem) == 1);
+  CHECK(raced(0.4, Provenance::nearest_problem, true) == 0);
 }
 
 TEST_CASE(
