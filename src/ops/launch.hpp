@@ -38,7 +38,7 @@ class Launch {
     launch.request_ = std::move(request);
     launch.shape_ = shape;
     launch.argument_bytes_ = sizeof(Args);
-    std::memcpy(launch.binding_.data(), &binding, sizeof(Binding));
+    if constexpr (!std::is_empty_v<Binding>) std::memcpy(launch.binding_.data(), &binding, sizeof(Binding));
     launch.bind_ = [](const void* stored, const void* call, void* arguments) {
       return (*static_cast<const Binding*>(stored))(*static_cast<const Call*>(call), *static_cast<Args*>(arguments));
     };

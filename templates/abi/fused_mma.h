@@ -67,8 +67,9 @@ constexpr int lane_registers(const FusedAttentionTraits& traits, const FusedMmaC
   const int sums = config.warp_strips * (values / 2 + (promotes(traits) ? 16 : 0));  // of 32 values anew
   const int scores = config.warp_strips * config.step_keys / 2;
   const int queries = config.keeps_queries ? config.warp_strips * traits.key_size / 4 : 4 * config.warp_strips;
+  const int wide_keys = promotes(traits) && traits.key_size > 128 ? 30 : 0;  // loaded ahead, as ptxas has it
   const int weights = traits.terms > 0 ? config.warp_strips * (traits.terms * config.step_keys / 4 + 16) : 0;
-  return sums + scores + queries + weights + config.warp_strips * bias_registers(traits, config.step_keys) +
+  return sums + scores + queries + wide_keys + weights + config.warp_strips * bias_registers(traits, config.step_keys) +
          dropout_registers(traits.dropped);
 }
 

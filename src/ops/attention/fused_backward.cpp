@@ -53,42 +53,82 @@ const char* reason(const AttentionBackwardQuery& query, const FusedBackwardConfi
   return reason_against(Case{query, traits(query, BackwardPart::by_key), config}, rules);
 }
 
-// The cost model, for ranking only: up to nine products of the forward pass's two, or what the kernels gather. Fitted
-// to two masks on an H200 (bench/notes/fused_attention.md#gradients).
+// The cost model, for ranking only. Fitted to masks on an H200 (bench/notes/fused_attention.md#gradients).
 
-/// How fast an SM is by what takes turns on it. In f32 a warp waits for its own instructions most of the time, and
-/// warps of a block for one another.
-double speed_of_turns(const AttentionBackwardQuery& query, const FusedBackwardTraits& t,
-                      const FusedBackwardConfig& config) {
-  if (t.terms == 0) return 1 + 0.1 * config.min_blocks;
+using attention_backward::WalkedTiles;
+
+int resident_blocks(const AttentionBackwardQuery& query, const FusedBackwardTraits& t,
+                    const FusedBackwardConfig& config) {
   const int registers = std::min(most_thread_registers, lane_registers(t, config) + other_registers);
-  const int blocks = multiprocessor_of(query.device, least_multiprocessor_of_sm_80)
-                         .resident_blocks(threads(config), registers, shared_bytes(t, config));
-  return (blocks > 1 ? 1.0 : 0.8) * std::pow(std::max(1, blocks) * config.warps, 0.18);
+  return std::max(1, multiprocessor_of(query.device, least_multiprocessor_of_sm_80)
+                         .resident_blocks(threads(config), registers, shared_bytes(t, config)));
+}
+
+/// Elements of lines that a walk multiplies for a score: with own lines, and by weights for the block's part.
+double multiplied(const FusedBackwardTraits& t, const FusedBackwardConfig& config, BackwardPart part) {
+  const double both = t.key_size + t.value_size;
+  switch (part) {
+    case BackwardPart::rows: return both;
+    case BackwardPart::by_query: return both + static_cast<double>(t.key_size) / config.column_parts;
+    case BackwardPart::by_key: return both + both / config.column_parts;
+  }
+  return both;
+}
+
+/// Cycles of a block for a tile of f32: a warp waits for its own instructions, or shares a tensor core with others.
+double cycles_of_terms(const FusedBackwardTraits& t, const FusedBackwardConfig& config, BackwardPart part,
+                       int resident) {
+  constexpr double own_cycles = 5.2;  // of a warp for one instruction on tensor cores
+  const double instructions =
+      fused_attention::products_of_terms(t) * tile_keys() / 8.0 / 16 * multiplied(t, config, part);
+  const double between = t.terms == 2 ? 5200 : 4800;
+  const double shared_cycles = t.terms == 2 ? 11.3 : 14;
+  constexpr double partitions = 4;  // of an SM, with a tensor core each
+  const double sharing = std::max(1.0, resident * config.warps / partitions);
+  const double alone = resident == 1 ? 1.1 : 1;
+  const double short_steps = config.step_keys == 16 ? 1.12 : 1;               // sums are added once a step
+  const double few_lines = config.warps > 1 ? 1 : t.terms == 2 ? 1.15 : 1.4;  // for a tile that is copied
+  constexpr double measured_over_model = 1.3;                                 // of random masks; 1 of a band
+  return measured_over_model * alone * short_steps * few_lines *
+         std::max(between + own_cycles * instructions, shared_cycles * instructions * sharing);
+}
+
+/// Of f32.
+double work_of_terms(const AttentionBackwardQuery& query, const FusedBackwardTraits& t,
+                     const FusedBackwardConfig& config, const WalkedTiles& tiles, double blocks_of_device) {
+  const int resident = resident_blocks(query, t, config);
+  const auto cycles = [&](BackwardPart part) { return cycles_of_terms(t, config, part, resident); };
+  const double rows = attention_backward::has_row_statistics(query) ? 0 : tiles.by_query * cycles(BackwardPart::rows);
+  return (rows + config.column_parts *
+                     (tiles.by_query * cycles(BackwardPart::by_query) + tiles.by_key * cycles(BackwardPart::by_key))) /
+         (blocks_of_device * resident);
+}
+
+/// Of 16 bits.
+double work_of_elements(const AttentionBackwardQuery& query, const FusedBackwardTraits& t,
+                        const FusedBackwardConfig& config, const WalkedTiles& tiles, double blocks_of_device) {
+  constexpr double multiply_adds_per_cycle = 580;  // of an SM, with exponentials and reads of shared memory
+  const double rows =
+      attention_backward::has_row_statistics(query) ? 0 : tiles.by_query * multiplied(t, config, BackwardPart::rows);
+  const double elements = rows + config.column_parts * (tiles.by_query * multiplied(t, config, BackwardPart::by_query) +
+                                                        tiles.by_key * multiplied(t, config, BackwardPart::by_key));
+  const double waits = (config.stages > 1 ? 1 : 1.25) * (config.column_parts > 1 ? 1.3 : 1);
+  const double turns = 1 + 0.1 * config.min_blocks;
+  return waits * elements * block_queries(config) * tile_keys() / (multiply_adds_per_cycle * blocks_of_device * turns);
 }
 
 double predict_us(const AttentionBackwardQuery& query, const FusedBackwardConfig& config) {
   constexpr double launches_us = 9;
-  constexpr double multiply_adds_per_cycle = 580;  // of an SM, with exponentials and reads of shared memory
-  const bool saved = attention_backward::has_row_statistics(query);
-  // Of both sizes, for two walks: scores and gradients of probabilities in each part, and what is added up once.
-  const double products = 2 * config.column_parts + 1.5 + (saved ? 0 : 1);
-  const double walks = 2 * config.column_parts + (saved ? 0 : 1);
   const FusedBackwardTraits t = traits(query, BackwardPart::by_key);
   const Machine machine = machine_of(query);
-  const double size = t.key_size + t.value_size;
-  const double of_terms = t.terms == 0 ? 1 : t.terms == 1 ? 2.2 : 4.5;  // products, and what they have beside them
-  const double waits = config.stages > 1 ? 1 : t.terms > 0 ? 1.03 : 1.25;
-  const double short_steps = t.terms > 0 && config.step_keys == 16 ? 1.18 : 1;  // sums are added once a step
+  const WalkedTiles tiles = attention_backward::walked_tiles(query, block_queries(config));
+  const auto work = t.terms > 0 ? work_of_terms : work_of_elements;
+  const double work_us = work(query, t, config, tiles, machine.multiprocessors) / machine.cycles_per_us;
+  const double walks = 2 * config.column_parts + (attention_backward::has_row_statistics(query) ? 0 : 1);
   const double gathered_bytes_per_us = t.terms > 0 ? 6.5e6 : 3.5e6;
-  const attention_backward::WalkedTiles tiles = attention_backward::walked_tiles(query, block_queries(config));
-  const double both = tiles.by_query + tiles.by_key;
-  const double work =
-      waits * short_steps * of_terms * products / 2 * both * block_queries(config) * tile_keys() * size /
-      (multiply_adds_per_cycle * machine.multiprocessors * machine.cycles_per_us * speed_of_turns(query, t, config));
-  const double gathered =
-      walks / 2 * both * 2 * line_parts(t) * tile_keys() * size / (gathered_bytes_per_us * machine.speed());
-  return launches_us + std::max(work, gathered);
+  const double gathered = walks / 2 * (tiles.by_query + tiles.by_key) * 2 * line_parts(t) * tile_keys() *
+                          (t.key_size + t.value_size) / (gathered_bytes_per_us * machine.speed());
+  return launches_us + std::max(work_us, gathered);
 }
 
 // The space, as tables.

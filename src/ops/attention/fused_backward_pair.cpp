@@ -49,7 +49,7 @@ struct ProductCosts {
   double cycles_beside;  ///< of a product of a tile
 };
 constexpr ProductCosts costs_of_one_term = {2400, 450}, costs_of_two_terms = {1440, 320};
-constexpr double cycles_of_biases = 1150;  ///< beside a product
+constexpr double cycles_of_biases = 800;  ///< beside a product
 
 /// One kernel's, of all its tiles.
 double walk_cycles(const FusedBackwardTraits& t, double tiles, int products) {

@@ -85,18 +85,28 @@ double tile_cycles(const FusedAttentionTraits& t, const FusedMmaConfig& c) {
   const double read = 2.0 * products * (c.warps * tile_keys() * (t.key_size + values) + queries);
   const double softmax = scores * instructions_per_score / lanes_per_cycle;
   constexpr double measured_over_model = 1.6;  // 98 to 99.5 % zeros and the paper's mask, on an H200
-  // Registers are for 16 keys a step. Measured at the paper's mask (bench/notes/fused_attention.md#f32).
-  const double of_wide_biased = t.biased && promotes(t) && t.value_size > 64 ? 3.4 : 1;
   const double waits = c.stages > 1 ? 1 : 1.25;
-  return measured_over_model * of_wide_biased * waits * (std::max(tensor, read / shared_bytes_per_cycle) + softmax);
+  return measured_over_model * waits * (std::max(tensor, read / shared_bytes_per_cycle) + softmax);
+}
+
+/// From a block's tile to its next. Of f32 a warp has many instructions, one behind the other; a stage that is alone is
+/// waited for. Fitted to an H200 (bench/notes/fused_attention.md#f32).
+double least_cycles(const FusedAttentionTraits& t, const FusedMmaConfig& c) {
+  if (t.terms == 0) return 1400;
+  constexpr double instruction_cycles = 9.5, step_cycles = 700, barrier_cycles = 200, intake_bytes_per_cycle = 33;
+  const double instructions = fused_attention::products_of_terms(t) * tile_keys() / 8.0 / 16 *
+                              (t.key_size + as_double(t.value_size) / c.column_parts);
+  const double intake = c.stages == 1 ? attention_stage_bytes(t) / intake_bytes_per_cycle : 0;
+  return barrier_cycles + intake +
+         c.warp_strips * (instruction_cycles * instructions + step_cycles * tile_keys() / c.step_keys);
 }
 
 double predict_us(const AttentionQuery& query, const FusedMmaConfig& config) {
-  constexpr double from_barrier_to_barrier = 1400;
+  const FusedAttentionTraits t = fused_attention::traits(query);
   return fused_attention::predict_us(query, fused_attention::cut_of(query, config),
                                      {.resident = static_cast<double>(resident_blocks(query, config)),
-                                      .tile_cycles = tile_cycles(fused_attention::traits(query), config),
-                                      .least_cycles = from_barrier_to_barrier});
+                                      .tile_cycles = tile_cycles(t, config),
+                                      .least_cycles = least_cycles(t, config)});
 }
 
 // The space, as tables.
