@@ -52,7 +52,7 @@ class Program:
                 return {}
             raise Failed(f"{self.path} wrote no result (exit status {done.returncode}): {done.stderr.strip()[-500:]}")
         result = json.loads(self.out.read_text())
-        self.facts = {key: result.get(key) for key in ("commit", "device", "library_version")}
+        self.facts = {key: result.get(key) for key in ("commit", "device", "library_version", "clocks")}
         found = {}
         for row in result["rows"]:
             name = f"{row['file']} n={row['n']}"
