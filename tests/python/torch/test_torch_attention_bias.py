@@ -16,8 +16,8 @@ def mask(device):
     return weight(QUERIES, KEYS, device=device) != 0
 
 
-def drawn(dtype, device, heads=(2, 4), key_heads=(2, 4), value_size=8):
-    shapes = (*heads, QUERIES, SIZE), (*key_heads, KEYS, SIZE), (*key_heads, KEYS, value_size)
+def drawn(dtype, device, heads=(2, 4), key_heads=(2, 4), value_size=8, size=SIZE):
+    shapes = (*heads, QUERIES, size), (*key_heads, KEYS, size), (*key_heads, KEYS, value_size)
     return [torch.randn(shape, device=device).to(dtype).requires_grad_() for shape in shapes]
 
 
@@ -31,7 +31,7 @@ def dense(q, k, v, bias, mask, softcap=0.0, is_causal=False):
     """In float64. A query without keys gets zeros."""
     groups = q.shape[-3] // k.shape[-3]
     k, v = (tensor.repeat_interleave(groups, -3) for tensor in (k, v))
-    scores = SIZE**-0.5 * (q @ k.mT)
+    scores = q.shape[-1] ** -0.5 * (q @ k.mT)
     if softcap:
         scores = softcap * torch.tanh(scores / softcap)
     spread = bias[..., (mask.flatten().cumsum(0) - 1).clamp(min=0).view(mask.shape)]
@@ -66,6 +66,16 @@ def test_biases_are_those_of_dense_scores(device, mask, dtype, heads, options):
             lambda q, k, v, b: dense(q, k, v, b, mask, **options),
             lambda q, k, v, b: vt.attention(q, k, v, mask, bias=b, **options),
         )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
+def test_wide_heads_have_biases_caps_and_diagonals(device, mask, dtype):
+    check(
+        drawn(dtype, device, (4,), (2,), value_size=136, size=200),
+        biases(int(mask.sum()), dtype, device),
+        lambda q, k, v, b: dense(q, k, v, b, mask, **BEYOND),
+        lambda q, k, v, b: vt.attention(q, k, v, mask, bias=b, **BEYOND),
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
