@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .history import Earlier, earlier, why_no_history
+from .in_turns import in_turns
 from .markup import Cell, Content, count, digits, number, paragraph, ratio, section, table
 from .problems import Time
 from .ratios import geomean
@@ -105,7 +106,7 @@ def changes(results: Sequence[ResultFile], folder: Path) -> str:
     title = "What changed"
     reason = why_no_history(folder)
     if reason:
-        return section("changes", title, paragraph(f"Left out: {reason}."))
+        return section("changes", title, paragraph(f"Left out: {reason}."), in_turns(results))
     rows, listed, fresh = [], [], []
     for current in results:
         old = earlier(current, folder)
@@ -142,4 +143,4 @@ def changes(results: Sequence[ResultFile], folder: Path) -> str:
         ]
     if fresh:
         parts.append(paragraph(f"Without an earlier version: {', '.join(fresh)}."))
-    return section("changes", title, *parts)
+    return section("changes", title, *parts, in_turns(results))

@@ -268,6 +268,7 @@ KNOWN = (
     "spmm",
     "sddmm",
     "softmax",
+    "two_builds",
 )
 SHOWN = (
     "transformer",

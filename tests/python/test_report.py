@@ -301,6 +301,22 @@ def test_a_folder_without_history_says_so(tmp_path):
     assert "Left out: results is not in a git repository" in page_of(tmp_path, tmp_path / "results")
 
 
+def test_two_builds_in_turns_stand_with_what_is_slower(tmp_path):
+    turns = [("quicker", [10.0, 10.1], [8.0, 8.1], False), ("slower", [10.0, 10.1], [12.0, 12.1], True)]
+    rows = [
+        {"problem": f"{name} n=64", "before_us": before, "after_us": after, "ratio": after[0] / before[0], "slower": slow}
+        for name, before, after, slow in turns
+    ]
+    summary = {"problems": 2, "ratio": 0.98, "least_ratio": 0.8, "most_ratio": 1.2, "slower": 1}
+    made = result(rows, benchmark="two_builds") | {"before": "abcdef", "summary": summary}
+    write(tmp_path / "results", "two_builds_h200", made)
+    page = page_of(tmp_path, tmp_path / "results")
+    found = rows_in(page, "changes")
+    assert ["two_builds_h200", "abcdef", "0123456789ab", "2", "0.980", "0.800", "1.20", "1", "yes"] in found
+    assert ["two_builds_h200", "slower n=64", "1.20", "10.0, 10.1", "12.0, 12.1"] in found
+    assert not any("quicker n=64" in cells for cells in found) and "other-two_builds" not in page
+
+
 def test_a_benchmark_without_a_section_has_a_table(tmp_path):
     write(tmp_path / "results", "teapot_h200", result([{"name": "brew", "frames_s": 10000}], benchmark="teapot"))
     page = page_of(tmp_path, tmp_path / "results")
