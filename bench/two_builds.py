@@ -35,9 +35,7 @@ class Failed(Exception):
 class Program:
     """A build's program, with a cache of its own."""
 
-    def __init__(
-        self, build: str, folder: Path, name: str, arguments: list[str], scratch: Path, caches: Path
-    ) -> None:
+    def __init__(self, build: str, folder: Path, name: str, arguments: list[str], scratch: Path, caches: Path) -> None:
         self.path, self.arguments = folder / f"bench_{name}", arguments
         self.out, self.cache = scratch / f"{build}.json", caches / build
         self.facts: dict[str, Any] = {}

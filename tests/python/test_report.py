@@ -304,8 +304,8 @@ def test_a_folder_without_history_says_so(tmp_path):
 def test_two_builds_in_turns_stand_with_what_is_slower(tmp_path):
     turns = [("quicker", [10.0, 10.1], [8.0, 8.1], False), ("slower", [10.0, 10.1], [12.0, 12.1], True)]
     rows = [
-        {"problem": f"{name} n=64", "before_us": before, "after_us": after, "ratio": after[0] / before[0], "slower": slow}
-        for name, before, after, slow in turns
+        {"problem": f"{name} n=64", "before_us": old, "after_us": new, "ratio": new[0] / old[0], "slower": slower}
+        for name, old, new, slower in turns
     ]
     summary = {"problems": 2, "ratio": 0.98, "least_ratio": 0.8, "most_ratio": 1.2, "slower": 1}
     made = result(rows, benchmark="two_builds") | {"before": "abcdef", "summary": summary}
