@@ -18,6 +18,12 @@ inline double banded_share(const TopologyStatistics& statistics) {
   return by_chance < 1 ? std::max(0.0, (statistics.run_share - by_chance) / (1 - by_chance)) : 0;
 }
 
+/// Share of a mask's place in which rows have nonzeros, from the first column of each to the last: half of a square
+/// where the mask is causal. 1 where the statistics do not say.
+inline double spanned_share(const TopologyStatistics& statistics) {
+  return statistics.span_share > 0 ? std::min(1.0, statistics.span_share) : 1;
+}
+
 /// Slow-down from uneven tiles: 1 for random masks, `of_bands` for banded ones. Fitted to the masks of the SC20 paper:
 /// bench/notes/softmax_and_attention.md#what-telling-runs-gained.
 inline double of_uneven_mask(const TopologyStatistics& statistics, double of_bands) {

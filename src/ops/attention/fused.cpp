@@ -9,6 +9,7 @@
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
 #include "ops/machine.hpp"
+#include "ops/mask_runs.hpp"
 
 namespace vostok::ops::fused_attention {
 
@@ -87,7 +88,7 @@ double seen_share(const SparseAttention& attention, const TopologyStatistics& ma
 
 double expected_tiles(const TopologyStatistics& mask, int block_queries, double share) {
   const auto cols = static_cast<double>(mask.cols);
-  const double span = mask.span_share > 0 ? std::min(1.0, mask.span_share) : 1;
+  const double span = spanned_share(mask);
   const double seen = std::min(share, span);  // of a mask that is causal by itself causal queries see all
   const double in_runs = std::clamp(mask.run_share, 0.0, 1.0);
   const double band = in_runs > 0 ? std::min(seen * cols, seen / span * in_runs * mask.mean_row + block_queries) : 0.0;

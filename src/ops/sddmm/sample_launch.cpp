@@ -68,12 +68,13 @@ int filling_split(const SddmmQuery& query, const TileShape& shape, int blocks_pe
   return split;
 }
 
-double expected_tiles(const SddmmQuery& query, const TileShape& shape) {
+double expected_tiles(const SddmmQuery& query, const TileShape& shape, double share) {
   const TopologyStatistics& s = query.statistics;
   const double all =
       static_cast<double>(ceil_div(s.rows, shape.rows)) * static_cast<double>(ceil_div(s.cols, shape.columns));
   if (all == 0) return 0;
-  return all * (1 - std::exp(-static_cast<double>(s.nonzeros) / all));
+  const double within = share * all;
+  return within * (1 - std::exp(-static_cast<double>(s.nonzeros) / within));
 }
 
 double expected_entries(const SddmmQuery& query, const TileShape& shape) {

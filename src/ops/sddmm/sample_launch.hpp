@@ -33,8 +33,8 @@ bool adds_few_sums(const SddmmQuery& query, int promotion_steps, int n_split);
 /// The n_split, at least `least`, with which blocks of one tile each fill the device once.
 int filling_split(const SddmmQuery& query, const TileShape& shape, int blocks_per_multiprocessor, int least);
 
-/// Tiles with nonzeros if these were spread evenly, and the entries of one such tile.
-double expected_tiles(const SddmmQuery& query, const TileShape& shape);
+/// Tiles with nonzeros if these were spread evenly over a share of the mask's place, and the entries of one such tile.
+double expected_tiles(const SddmmQuery& query, const TileShape& shape, double share = 1);
 double expected_entries(const SddmmQuery& query, const TileShape& shape);
 /// Room that holds most tiles' lists: a power of two, at most `most`, so that few different kernels arise.
 int list_room(const SddmmQuery& query, const TileShape& shape, int most);

@@ -34,20 +34,24 @@ struct Cycles {
   }
 };
 
+/// Tiles with nonzeros, of causal masks half as many.
+double seen_tiles(const SddmmQuery& query, const TensorSampleConfig& c) {
+  return std::max(sampled::expected_tiles(query, tile_shape(c), spanned_share(query.statistics)), 1.0);
+}
+
 /// For one tile and `steps` steps of 16 n.
 Cycles tile_cycles(const SddmmQuery& query, const TensorSampleConfig& c, double steps) {
   const double terms = sample_terms(c.mode);
   const double products = terms == 2 ? 3 : 1;
   const double area = static_cast<double>(tile_rows(c)) * tile_columns(c);
+  const double entries = static_cast<double>(query.statistics.nonzeros) / seen_tiles(query, c);
   const double reads = (c.kept_blocks == 1 ? 0 : c.warp_rows) + c.warp_columns;
   const double step_bytes = threads(c) / 32.0 * reads * 32 * (c.low_first ? terms + 1 : terms) +
                             sample_stage_bytes(c) / double{steps_of_block()};
   constexpr double sum_bytes = 4;
   constexpr double gathered_bytes = 64;  // of shared memory traffic, including addresses and stores
   return {.tensor = steps * products * area / 128 / mma_per_cycle,
-          .shared = (steps * step_bytes + area * sum_bytes +
-                     sampled::expected_entries(query, tile_shape(c)) * gathered_bytes) /
-                    shared_bytes_per_cycle,
+          .shared = (steps * step_bytes + area * sum_bytes + entries * gathered_bytes) / shared_bytes_per_cycle,
           .l2 = steps * sample_stage_bytes(c) / steps_of_block() / l2_bytes_per_cycle};
 }
 
@@ -55,7 +59,7 @@ Cycles tile_cycles(const SddmmQuery& query, const TensorSampleConfig& c, double 
 
 double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
   const Machine machine = machine_of(query);
-  const double tiles = std::max(sampled::expected_tiles(query, tile_shape(config)), 1.0);
+  const double tiles = seen_tiles(query, config);
   const double blocks =
       std::ceil(tiles / config.tiles_per_block) * static_cast<double>(query.problem.batch) * config.n_split;
   const double own_tiles = std::min<double>(config.tiles_per_block, tiles);
@@ -81,7 +85,7 @@ double predict_us(const SddmmQuery& query, const TensorSampleConfig& config) {
   constexpr double bytes_of_entry = 2;
   const double written = static_cast<double>(query.statistics.nonzeros * query.problem.batch) *
                          (bytes_of_entry + size_of(query.problem.output.value_or(query.problem.element)));
-  constexpr double of_bands = 1.3;
+  constexpr double of_bands = 1.15;
   const double main_us = std::max(of_uneven_mask(query.statistics, of_bands) * cycles / machine.cycles_per_us,
                                   sampled::moved_us(query, written));
   return launch_us + sampled::prepare_us(query, config.mode) + main_us + sampled::sum_us(query, config.n_split);

@@ -9,6 +9,7 @@
 #include "ops/sddmm/problem.hpp"
 #include "ops/spmm/problem.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
+#include "unit/fakes/fake_device.hpp"
 
 using namespace vostok;
 
@@ -41,6 +42,32 @@ TEST_CASE("a band costs the families that sample tiles, and not the one that wal
       CHECK(sampled_us(family, band, element) > 1.1 * sampled_us(family, 0, element));
     CHECK(sampled_us("row_strips", band, element) == sampled_us("row_strips", 0, element));
   }
+}
+
+TEST_CASE("a causal band mask of f32 is expected to be fastest by tensor_sample, as was measured") {
+  // The mask of the SC20 paper: bench/notes/softmax_and_attention.md#causal-masks.
+  const TopologyStatistics causal{.rows = 12288,
+                                  .cols = 12288,
+                                  .nonzeros = 6'731'389,
+                                  .longest_row = 703,
+                                  .mean_row = 548,
+                                  .row_variation = 0.19,
+                                  .run_share = 0.41,
+                                  .span_share = 0.495};
+  test::FakeDevice hopper;
+  hopper.be_a_gpu();
+  const auto expected_us = [&](std::string_view name, const Sddmm& problem) {
+    const auto query = ops::make_query(problem, causal, {problem.n, problem.n}, &hopper);
+    const ops::Family& family = *ops::find_family("sddmm", name);
+    return family.predict_us(*query, family.default_config(*query));
+  };
+  for (const Math math : {Math::accurate, Math::tf32})
+    for (const std::int64_t n : {64, 128}) {
+      const Sddmm problem{.n = n, .batch = 4, .math = math};
+      CAPTURE(n);
+      CHECK(expected_us("tensor_sample", problem) < expected_us("row_strips", problem));
+      CHECK(expected_us("tensor_sample", problem) < expected_us("wgmma_sample", problem));
+    }
 }
 
 TEST_CASE(
