@@ -1,6 +1,7 @@
 """Runs a function of a test in several processes that form a group: gloo on the CPU, NCCL on GPUs."""
 
 import os
+import sys
 import tempfile
 import traceback
 
@@ -19,6 +20,8 @@ def _main(rank, size, store, backend, function, failures):
         function(rank, size, "cuda" if backend == "nccl" else "cpu")
         dist.barrier()
         dist.destroy_process_group()
+        sys.stdout.flush()
+        os._exit(0)  # threads of gloo that let tensors go while the interpreter ends would abort the process
     except BaseException:
         failures.put(f"rank {rank}: {traceback.format_exc()}")
         os._exit(1)
