@@ -34,11 +34,11 @@ double multiply_adds(const AttentionOperands& operands) {
 
 double square(double value) { return value * value; }
 
-/// Of errors to what they are errors of; of zeros the errors themselves, as sparse::relative_error has it.
+/// Of errors to what they are errors of; 0 of zeros, which have none.
 double share(double squares, const std::vector<double>& of) {
   double whole = 0;
   for (const double value : of) whole += square(value);
-  return std::sqrt(whole > 0 ? squares / whole : squares);
+  return whole > 0 ? std::sqrt(squares / whole) : 0;
 }
 
 /// Of each query, what its output's inner product with its gradient is off by: each element is rounded by itself.

@@ -5,20 +5,11 @@
 #include "ops/families.hpp"
 #include "unit/fakes/fake_device.hpp"
 #include "unit/ops/config_lists.hpp"
+#include "unit/ops/paper_mask.hpp"
 
 using namespace vostok;
 
 namespace {
-
-/// Causal, a band of 256, and 5 % of what is beyond it.
-const TopologyStatistics sparse_transformer{.rows = 12'288,
-                                            .cols = 12'288,
-                                            .nonzeros = 6'700'000,
-                                            .longest_row = 900,
-                                            .mean_row = 545,
-                                            .row_variation = 0.4,
-                                            .run_share = 0.41,
-                                            .span_share = 0.5};
 
 /// Of the keys, for each query at random.
 const TopologyStatistics half_of_all{
@@ -42,7 +33,7 @@ TEST_CASE("fused_wgmma takes biased f32 as it takes f32") {
       CAPTURE(std::string(name(math)));
       SparseAttention problem = biased(of_f32(size));
       problem.math = math;
-      test::check_short_list(*wgmma, *ops::make_query(problem, sparse_transformer, &hopper), 16);
+      test::check_short_list(*wgmma, *ops::make_query(problem, test::sparse_transformer, &hopper), 16);
     }
 }
 
@@ -51,7 +42,7 @@ TEST_CASE("fused_wgmma is expected to be faster than fused_mma where wide values
   test::FakeDevice hopper;
   for (const std::int64_t size : {80, 96, 128}) {
     CAPTURE(size);
-    const auto query = ops::make_query(biased(of_f32(size)), sparse_transformer, &hopper);
+    const auto query = ops::make_query(biased(of_f32(size)), test::sparse_transformer, &hopper);
     CHECK(wgmma->predict_us(*query, wgmma->default_config(*query)) <
           mma->predict_us(*query, mma->default_config(*query)));
   }
@@ -61,14 +52,14 @@ TEST_CASE("fused_wgmma declines f32 whose sums have no registers, with biases an
   const auto wgmma = ops::make_fused_wgmma();
   test::FakeDevice hopper;
   for (const SparseAttention& problem : {of_f32(144), biased(of_f32(144))})
-    CHECK(wgmma->declines(*ops::make_query(problem, sparse_transformer, &hopper)));
+    CHECK(wgmma->declines(*ops::make_query(problem, test::sparse_transformer, &hopper)));
 }
 
 TEST_CASE("fused_backward_pair takes lines of f32 of up to 128 elements, and nothing else") {
   const auto pair = ops::make_fused_backward_pair(), mma = ops::make_fused_backward();
   test::FakeDevice hopper;
   const auto query = [&](const SparseAttention& problem) {
-    return ops::make_query(SparseAttentionBackward{problem}, sparse_transformer, &hopper);
+    return ops::make_query(SparseAttentionBackward{problem}, test::sparse_transformer, &hopper);
   };
   for (const Math math : {Math::accurate, Math::tf32})
     for (const std::int64_t size : {16, 64, 80, 128}) {
@@ -100,9 +91,9 @@ TEST_CASE("wide heads of any type, with any feature, have both passes without sc
           SparseAttention problem{.n = size, .value_size = 256, .batch = 8, .element = element, .math = math};
           problem.query_leading = problem.key_leading = 256;
           problem.capped = problem.causal = problem.biased = problem.dropped = every_feature;
-          const auto forward_query = ops::make_query(problem, sparse_transformer, &hopper);
+          const auto forward_query = ops::make_query(problem, test::sparse_transformer, &hopper);
           CHECK_MESSAGE(!forward->declines(*forward_query), *forward->declines(*forward_query));
-          const auto query = ops::make_query(SparseAttentionBackward{problem}, sparse_transformer, &hopper);
+          const auto query = ops::make_query(SparseAttentionBackward{problem}, test::sparse_transformer, &hopper);
           CHECK_MESSAGE(!backward->declines(*query), *backward->declines(*query));
         }
 }

@@ -10,6 +10,7 @@
 #include "ops/spmm/problem.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
 #include "unit/fakes/fake_device.hpp"
+#include "unit/ops/paper_mask.hpp"
 
 using namespace vostok;
 
@@ -45,19 +46,11 @@ TEST_CASE("a band costs the families that sample tiles, and not the one that wal
 }
 
 TEST_CASE("a causal band mask of f32 is expected to be fastest by tensor_sample, as was measured") {
-  // The mask of the SC20 paper: bench/notes/softmax_and_attention.md#causal-masks.
-  const TopologyStatistics causal{.rows = 12288,
-                                  .cols = 12288,
-                                  .nonzeros = 6'731'389,
-                                  .longest_row = 703,
-                                  .mean_row = 548,
-                                  .row_variation = 0.19,
-                                  .run_share = 0.41,
-                                  .span_share = 0.495};
+  // bench/notes/softmax_and_attention.md#causal-masks
   test::FakeDevice hopper;
   hopper.be_a_gpu();
   const auto expected_us = [&](std::string_view name, const Sddmm& problem) {
-    const auto query = ops::make_query(problem, causal, {problem.n, problem.n}, &hopper);
+    const auto query = ops::make_query(problem, test::sparse_transformer, {problem.n, problem.n}, &hopper);
     const ops::Family& family = *ops::find_family("sddmm", name);
     return family.predict_us(*query, family.default_config(*query));
   };
