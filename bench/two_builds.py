@@ -120,7 +120,7 @@ def race(
 ) -> bool:
     """Whether every problem was reached. Saves whenever problems were measured, so that an end loses nothing."""
     end = time.monotonic() + options.seconds if options.seconds else math.inf
-    at, found = 0, options.chunk
+    at, found = options.skip, options.chunk
     while found == options.chunk:
         if time.monotonic() > end:
             return False
@@ -201,6 +201,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("after", type=Path, help="of the later one's")
     parser.add_argument("program", choices=["spmm", "sddmm", "softmax"])
     parser.add_argument("--chunk", type=int, default=16, help="problems of a run (16)")
+    parser.add_argument("--skip", type=int, default=0, help="problems to pass over at the start, raced before (0)")
     parser.add_argument("--again", type=int, default=2, help="how often what seems slower is run again (2)")
     parser.add_argument("--seconds", type=float, default=0, help="start nothing after these; 0: no end")
     parser.add_argument("--json", type=Path, help="result file")

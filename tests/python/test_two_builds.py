@@ -64,6 +64,13 @@ def test_what_is_slower_in_every_turn_is_told(tmp_path):
     assert (result["before"], result["commit"]) == ("before", "after")
 
 
+def test_problems_raced_before_are_passed_over(tmp_path):
+    before, after = (build(tmp_path / name, [[10.0], [20.0], [30.0]]) for name in ("before", "after"))
+    done, result = run(tmp_path, before, after, "--chunk", "2", "--skip", "2")
+    assert done.returncode == 0, done.stderr
+    assert [row["problem"] for row in result["rows"]] == ["matrix 2 n=64"]
+
+
 def test_what_is_as_fast_when_run_again_is_not(tmp_path):
     before = build(tmp_path / "before", [[10.0], [20.0]])
     after = build(tmp_path / "after", [[11.0, 11.0, 10.0], [20.0]])
