@@ -34,6 +34,9 @@ codegen::KernelRequest request(const PackStrips& what);
 device::LaunchShape shape(const PackStrips& what);
 /// Fills the kernel's arguments; returns the grid.
 device::Dim3 bind(const PackStrips& what, const Packing& packing, PackStripsArgs& args);
+/// Whether the launch takes so long that its blocks are better off on multiprocessors that the product before has left.
+/// Short ones gain more by an early start (bench/notes/packing.md#behind-the-product-of-the-call-before).
+bool starts_after_previous(const PackStrips& what);
 
 }  // namespace pack_strips
 
@@ -43,7 +46,9 @@ Launch pack_strips_launch(const PackStrips& what, const Describe& describe) {
   const auto binding = [what, describe](const Call& call, PackStripsArgs& args) {
     return pack_strips::bind(what, describe(call), args);
   };
-  return Launch::of<Call, PackStripsArgs>(pack_strips::request(what), pack_strips::shape(what), binding);
+  Launch launch = Launch::of<Call, PackStripsArgs>(pack_strips::request(what), pack_strips::shape(what), binding);
+  if (pack_strips::starts_after_previous(what)) launch.start_after_previous();
+  return launch;
 }
 
 }  // namespace vostok::ops

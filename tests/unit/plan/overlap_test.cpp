@@ -21,13 +21,13 @@ struct Noted {
 };
 
 template <class Problem>
-std::vector<Noted> launches(const Problem& problem, const typename Problem::Arguments& call,
-                            const PlanOptions& options) {
+std::vector<Noted> launches(const Problem& problem, const typename Problem::Arguments& call, const PlanOptions& options,
+                            const sparse::Csr& mask = sparse::uniform(200, 300, 0.5, 7)) {
   test::Fixture fixture;
   fixture.device->be_a_gpu();
   const auto session = fixture.session();
   const auto planner = std::make_shared<plan::Planner>(session);
-  const Topology topology = test::Fixture::topology(session, sparse::uniform(200, 300, 0.5, 7));
+  const Topology topology = test::Fixture::topology(session, mask);
   const Plan<Problem> plan(plan::make_plan(*planner, problem, topology, options));
   std::vector<Noted> list;
   device::LaunchShape last;
@@ -38,13 +38,14 @@ std::vector<Noted> launches(const Problem& problem, const typename Problem::Argu
 }
 
 /// Of an SpMM that packs, multiplies and, with slices of k, adds up.
-std::vector<Noted> product_launches(const Spmm& problem, const PlanOptions& options) {
+std::vector<Noted> product_launches(const Spmm& problem, const PlanOptions& options,
+                                    const sparse::Csr& mask = sparse::uniform(200, 300, 0.5, 7)) {
   return launches(problem,
                   SpmmArguments{.values = test::no_memory(0),
                                 .dense = test::no_memory(1),
                                 .output = test::no_memory(2),
                                 .workspace = test::no_memory(3)},
-                  options);
+                  options, mask);
 }
 
 bool makes_operands(const Noted& launch) {
@@ -64,6 +65,23 @@ TEST_CASE("launches of a call may start while the one before ends, the first one
       CHECK(list[i].overlaps() == (i > 0 || overlap_calls));
     }
   }
+}
+
+TEST_CASE("values of a call are packed on multiprocessors that the product before has left, unless they are few") {
+  const auto starts_early = [](std::int64_t rows, std::int64_t cols, const Spmm& problem) {
+    const std::vector<Noted> list =
+        product_launches(problem, {.family = "unpack_wgmma"}, sparse::uniform(rows, cols, 0.95, 7));
+    REQUIRE(list.front().kernel.find("pack_strips") != std::string::npos);
+    for (std::size_t i = 1; i < list.size(); ++i) CHECK(list[i].overlaps());
+    return list.front().overlaps();
+  };
+  const Spmm half{.n = 64, .element = Dtype::f16}, full{.n = 64};
+  const Spmm transposed{.n = 64, .element = Dtype::f16, .sparse_transposed = true};
+  CHECK(starts_early(512, 512, full));
+  CHECK(starts_early(2048, 2048, half));
+  CHECK(!starts_early(2048, 2048, full));  // rows are scaled first
+  CHECK(!starts_early(2048, 2048, transposed));
+  CHECK(!starts_early(4096, 4096, half));
 }
 
 /// Of an SDDMM.
