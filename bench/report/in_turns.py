@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import statistics
 from collections.abc import Sequence
 
 from .markup import Cell, Content, conditions, count, number, paragraph, subsection, table
@@ -10,17 +12,40 @@ from .results import ResultFile, Row
 BENCHMARK = "two_builds"
 
 
-def _summary(result: ResultFile) -> list[Content]:
-    found = result.data["summary"]
-    return [
-        result.name,
-        result.data.get("before") or "not known",
-        result.commit,
-        count(found["problems"]),
-        *(number(found.get(name)) for name in ("ratio", "least_ratio", "most_ratio")),
-        count(found.get("slower", 0)),
-        "yes" if result.complete else "no",
-    ]
+class Race:
+    """A set of problems, whose result may lie in several files: what one did not reach is in `*_rest` files."""
+
+    def __init__(self, files: Sequence[ResultFile]) -> None:
+        self.files = sorted(files, key=lambda file: file.date)
+        problems = {row["problem"]: row for file in self.files for row in file.rows}
+        self.rows: list[Row] = list(problems.values())
+
+    def summary(self) -> list[Content]:
+        last, ratios = self.files[-1], [row["ratio"] for row in self.rows]
+        known = [statistics.geometric_mean(ratios), min(ratios), max(ratios)] if ratios else [None] * 3
+        return [
+            race_of(last),
+            last.data.get("before") or "not known",
+            last.commit,
+            count(len(self.rows)),
+            *map(number, known),
+            count(len(self.slower())),
+            "yes" if last.complete else "no",
+        ]
+
+    def slower(self) -> list[Row]:
+        return [row for row in self.rows if row["slower"]]
+
+    def slower_lines(self) -> list[list[Content]]:
+        return [
+            [race_of(self.files[-1]), row["problem"], number(row["ratio"]), _times(row, "before"), _times(row, "after")]
+            for row in self.slower()
+        ]
+
+
+def race_of(file: ResultFile) -> str:
+    """What the files of one race have in common."""
+    return re.sub(r"_rest(_\d+)?$", "", file.name)
 
 
 def _times(row: Row, build: str) -> Cell:
@@ -28,27 +53,20 @@ def _times(row: Row, build: str) -> Cell:
     return Cell(", ".join(number(us).shown for us in times), min(times))
 
 
-def _slower(result: ResultFile) -> list[list[Content]]:
-    return [
-        [result.name, row["problem"], number(row["ratio"]), _times(row, "before"), _times(row, "after")]
-        for row in result.rows
-        if row["slower"]
-    ]
-
-
 def in_turns(results: Sequence[ResultFile]) -> str:
     """Nothing where no such file is there."""
     found = [result for result in results if result.benchmark == BENCHMARK]
     if not found:
         return ""
-    heads = ("Result file", "Before", "Now", "Problems", "Now over before", "Least", "Most", "Slower", "Complete")
-    slower = [line for result in found for line in _slower(result)]
+    races = [Race([file for file in found if race_of(file) == name]) for name in dict.fromkeys(map(race_of, found))]
+    heads = ("Result files", "Before", "Now", "Problems", "Now over before", "Least", "Most", "Slower", "Complete")
+    slower = [line for race in races for line in race.slower_lines()]
     lead = "Below 1: faster than before. Slower are problems all of whose times are beyond both spreads in every turn."
     return subsection(
         "in-turns",
         "Two builds in turns",
         paragraph(lead),
-        table(heads, [_summary(result) for result in found]),
-        table(("Result file", "Problem", "Now over before", "Before (us)", "Now (us)"), slower) if slower else "",
+        table(heads, [race.summary() for race in races]),
+        table(("Result files", "Problem", "Now over before", "Before (us)", "Now (us)"), slower) if slower else "",
         conditions(result.conditions for result in found),
     )

@@ -317,6 +317,22 @@ def test_two_builds_in_turns_stand_with_what_is_slower(tmp_path):
     assert not any("quicker n=64" in cells for cells in found) and "other-two_builds" not in page
 
 
+def test_a_race_in_several_files_is_one_line(tmp_path):
+    def part(names, ratio, **more):
+        rows = [
+            {"problem": name, "before_us": [10.0], "after_us": [10 * ratio], "ratio": ratio, "slower": False}
+            for name in names
+        ]
+        return result(rows, benchmark="two_builds", **more) | {"before": "abcdef"}
+
+    first, rest = part(["a", "b"], 0.5), part(["b", "c"], 2.0)
+    write(tmp_path / "results", "two_builds_h200_spmm", first | {"date": "2026-11-28T01:00:00Z", "complete": False})
+    write(tmp_path / "results", "two_builds_h200_spmm_rest_2", rest | {"date": "2026-11-28T02:00:00Z"})
+    found = [cells for cells in rows_in(page_of(tmp_path, tmp_path / "results"), "changes") if "abcdef" in cells]
+    # The later of two times of one problem counts: 0.5, 2 and 2.
+    assert found == [["two_builds_h200_spmm", "abcdef", "0123456789ab", "3", "1.26", "0.500", "2.00", "0", "yes"]]
+
+
 def test_a_benchmark_without_a_section_has_a_table(tmp_path):
     write(tmp_path / "results", "teapot_h200", result([{"name": "brew", "frames_s": 10000}], benchmark="teapot"))
     page = page_of(tmp_path, tmp_path / "results")
