@@ -48,14 +48,18 @@ inline SparseAttention random_attention_of_f32(sparse::Random& random) {
   return random.below(2) == 0 ? interleaved(problem) : problem;
 }
 
-/// The same capped, causal, biased and with dropout: at least one of these.
-inline SparseAttention random_attention_of_f32_beyond(sparse::Random& random) {
-  SparseAttention problem = random_attention_of_f32(random);
-  const std::int64_t which = 1 + random.below(15);
+/// Each bit of `which` below 16 names a feature: capped, causal, biased, with dropout.
+inline void set_features(SparseAttention& problem, std::int64_t which) {
   problem.capped = (which & 1) != 0;
   problem.causal = (which & 2) != 0;
   problem.biased = (which & 4) != 0;
   problem.dropped = (which & 8) != 0;
+}
+
+/// The same with at least one of these features.
+inline SparseAttention random_attention_of_f32_beyond(sparse::Random& random) {
+  SparseAttention problem = random_attention_of_f32(random);
+  set_features(problem, 1 + random.below(15));
   if (problem.biased) problem.bias_stride = pick<std::int64_t>(random, {0, 150 * 333 + 1});
   return problem;
 }

@@ -19,11 +19,7 @@ SparseAttention random_wide_attention(sparse::Random& random) {
     problem.key_heads = problem.batch;
     problem.batch *= 2;
   }
-  const std::int64_t which = random.below(16);
-  problem.capped = (which & 1) != 0;
-  problem.causal = (which & 2) != 0;
-  problem.biased = (which & 4) != 0;
-  problem.dropped = (which & 8) != 0;
+  test::set_features(problem, random.below(16));
   return random.below(2) == 0 ? test::interleaved(problem) : problem;
 }
 
