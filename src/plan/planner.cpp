@@ -36,6 +36,14 @@ bool is_of_one_kernel(ErrorCode code) {
          code == ErrorCode::no_compiler;
 }
 
+/// The first decision that use(match) makes of one of them.
+template <class Use>
+std::optional<Decision> first_of(const std::vector<WinnerMatch>& matches, const Use& use) {
+  for (const WinnerMatch& match : matches)
+    if (auto decision = use(match)) return decision;
+  return std::nullopt;
+}
+
 }  // namespace
 
 void Planner::require_usable(const Topology& topology, Stream stream, const std::string& what) const {
@@ -262,23 +270,24 @@ std::optional<Decision> Planner::usable(const Task& task, const WinnerMatch& mat
   return decision;
 }
 
+std::vector<WinnerMatch> Planner::same(const ops::Query& query) const {
+  return session_->tuning().find_same(problem_key(query), session_->device_key());
+}
+
+/// Choices for near problems. To be read only if needed: in a new process that takes longer than everything else a
+/// decided plan does.
+std::vector<WinnerMatch> Planner::neighbours(const ops::Query& query) const {
+  std::vector<WinnerMatch> matches = session_->tuning().find(problem_key(query), session_->device_key());
+  std::erase_if(matches, [](const WinnerMatch& match) { return is_tuned(match.provenance); });
+  return without_misplaced(query, std::move(matches));
+}
+
 /// The first decision that use(match) makes of a stored row: one of this very problem, else, where `near`, a
 /// neighbour's.
 template <class Use>
 std::optional<Decision> Planner::first_stored(const ops::Query& query, bool near, const Use& use) const {
-  const auto first_of = [&](const std::vector<WinnerMatch>& matches) -> std::optional<Decision> {
-    for (const WinnerMatch& match : matches)
-      if (auto decision = use(match)) return decision;
-    return std::nullopt;
-  };
-  const ProblemKey key = problem_key(query);
-  const DeviceKey device = session_->device_key();
-  auto decision = first_of(session_->tuning().find_same(key, device));
-  if (decision || !near) return decision;
-  // Neighbours are read only if needed: in a new process that takes longer than everything else a decided plan does.
-  std::vector<WinnerMatch> neighbours = session_->tuning().find(key, device);
-  std::erase_if(neighbours, [](const WinnerMatch& match) { return is_tuned(match.provenance); });
-  return first_of(without_misplaced(query, std::move(neighbours)));
+  auto decision = first_of(same(query), use);
+  return decision || !near ? decision : first_of(neighbours(query), use);
 }
 
 std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> at_least) const {
@@ -290,11 +299,8 @@ std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> 
 
 std::vector<Decision> Planner::admitted(const ops::Query& query) const {
   std::vector<Decision> decisions;
-  const ProblemKey key = problem_key(query);
-  const DeviceKey device = session_->device_key();
-  TuningStore& tuning = session_->tuning();
-  for (const WinnerMatch& match :
-       session_->cache_only() ? tuning.find_same(key, device) : without_misplaced(query, tuning.find(key, device)))
+  const auto found = [&] { return session_->tuning().find(problem_key(query), session_->device_key()); };
+  for (const WinnerMatch& match : session_->cache_only() ? same(query) : without_misplaced(query, found()))
     if (auto decision = asked_for(query, match)) decisions.push_back(*std::move(decision));
   return decisions;
 }
@@ -316,10 +322,11 @@ Decision Planner::tuned_only(const Task& task) const {
 std::vector<tune::Candidate> Planner::contenders(const ops::Query& query, Effort effort) const {
   std::vector<tune::Candidate> candidates = candidates_of(query, effort, session_->max_workspace_bytes());
   std::map<ops::Config, std::string> in_use;  // and the families' names
-  for (const WinnerMatch& match : session_->tuning().find_same(problem_key(query), session_->device_key()))
+  for (const WinnerMatch& match : same(query))
     if (const auto decision = from_match(query, match)) in_use.emplace(decision->config, match.winner.family);
   if (in_use.empty())
-    if (const auto neighbour = first_stored(query, true, [&](const auto& match) { return from_match(query, match); }))
+    if (const auto neighbour =
+            first_of(neighbours(query), [&](const WinnerMatch& match) { return from_match(query, match); }))
       in_use.emplace(neighbour->config, neighbour->family->name());
   for (tune::Candidate& candidate : candidates) candidate.in_use = in_use.erase(candidate.config) > 0;
   for (const auto& [config, family] : in_use)

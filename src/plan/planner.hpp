@@ -93,6 +93,8 @@ class Planner : public std::enable_shared_from_this<Planner> {
   Decision decide_once(const Task& task, const PlanOptions& options) const;
   Decision tuned_only(const Task& task) const;
   std::optional<Decision> usable(const Task& task, const WinnerMatch& match, std::optional<Effort> at_least) const;
+  std::vector<WinnerMatch> same(const ops::Query& query) const;
+  std::vector<WinnerMatch> neighbours(const ops::Query& query) const;
   template <class Use>
   std::optional<Decision> first_stored(const ops::Query& query, bool near, const Use& use) const;
   std::optional<Decision> stored(const Task& task, std::optional<Effort> at_least) const;
