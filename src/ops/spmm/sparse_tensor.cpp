@@ -133,8 +133,8 @@ double other_launches_us(const SpmmQuery& query, const SlicedProduct& product, b
     const double nonzero_us = (query.problem.sparse_transposed ? 2.4e-6 : 1.5e-6) / machine.speed();
     const double one_set =
         bytes / machine.memory_bytes_per_us + nonzero_us * static_cast<double>(query.statistics.nonzeros);
-    us += next_launch_us + strip_wait_us(query, latency_us, entry_us) +
-          static_cast<double>(packed_sets(query)) * one_set;
+    us +=
+        next_launch_us + strip_wait_us(query, latency_us, entry_us) + static_cast<double>(packed_sets(query)) * one_set;
   }
   if (product.needs_launch())
     us += next_launch_us + 2.0 * static_cast<double>(partial_sums_bytes(query, product)) / l2_bytes_per_us;

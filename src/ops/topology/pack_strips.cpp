@@ -46,7 +46,7 @@ std::int64_t splits_of(const PackStrips& what) {
 
 bool starts_after_previous(const PackStrips& what) {
   constexpr std::int64_t strips_per_multiprocessor = 32;
-  const std::int64_t passes = (what.placed ? 2 : 1) * (packed_scales_rows(what.kind.mode) ? 2 : 1);
+  const int passes = (what.placed ? 2 : 1) * (packed_scales_rows(what.kind.mode) ? 2 : 1);
   const std::int64_t strips = std::int64_t{what.structure.row_strips} * what.structure.k_blocks * what.sets;
   return passes * strips > strips_per_multiprocessor * what.multiprocessors;
 }
