@@ -49,9 +49,9 @@ double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded) {
   const int terms = packed_pair_words(mode);
   const double latency_us = (terms == 1 ? 0.9 : 1.8) + (crowded ? 1.1 : 0);  // rows of two terms are scaled first
   const double entry_us = (crowded ? 9e-3 : 3.5e-3) * (terms == 1 ? 1 : 1.55);
-  constexpr double strip_us = 0.27e-3;                     // for each term; most of it for strips that are nearly empty
-  const double nonzero_us = terms == 1 ? 1.8e-6 : 2.4e-6;  // for each term
-  const double scattered_us = terms == 1 ? 3e-6 : 15e-6;   // for a transpose's value, read from its place in A
+  constexpr double strip_us = 0.27e-3;                    // for each term; most of it for strips that are nearly empty
+  constexpr double nonzero_us = 1.8e-6;                   // for each term
+  const double scattered_us = terms == 1 ? 3e-6 : 15e-6;  // for a transpose's value, read from its place in A
   const auto strips = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols));
   const auto nonzeros = static_cast<double>(query.statistics.nonzeros);
   const double one_set = terms * (strip_us * strips + nonzero_us * nonzeros) +
