@@ -274,10 +274,14 @@ std::vector<WinnerMatch> Planner::same(const ops::Query& query) const {
   return session_->tuning().find_same(problem_key(query), session_->device_key());
 }
 
+std::vector<WinnerMatch> Planner::same_and_near(const ops::Query& query) const {
+  return session_->tuning().find(problem_key(query), session_->device_key());
+}
+
 /// Choices for near problems. To be read only if needed: in a new process that takes longer than everything else a
 /// decided plan does.
 std::vector<WinnerMatch> Planner::neighbours(const ops::Query& query) const {
-  std::vector<WinnerMatch> matches = session_->tuning().find(problem_key(query), session_->device_key());
+  std::vector<WinnerMatch> matches = same_and_near(query);
   std::erase_if(matches, [](const WinnerMatch& match) { return is_tuned(match.provenance); });
   return without_misplaced(query, std::move(matches));
 }
@@ -299,8 +303,7 @@ std::optional<Decision> Planner::stored(const Task& task, std::optional<Effort> 
 
 std::vector<Decision> Planner::admitted(const ops::Query& query) const {
   std::vector<Decision> decisions;
-  const auto found = [&] { return session_->tuning().find(problem_key(query), session_->device_key()); };
-  for (const WinnerMatch& match : session_->cache_only() ? same(query) : without_misplaced(query, found()))
+  for (const WinnerMatch& match : session_->cache_only() ? same(query) : without_misplaced(query, same_and_near(query)))
     if (auto decision = asked_for(query, match)) decisions.push_back(*std::move(decision));
   return decisions;
 }

@@ -94,6 +94,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   Decision tuned_only(const Task& task) const;
   std::optional<Decision> usable(const Task& task, const WinnerMatch& match, std::optional<Effort> at_least) const;
   std::vector<WinnerMatch> same(const ops::Query& query) const;
+  std::vector<WinnerMatch> same_and_near(const ops::Query& query) const;
   std::vector<WinnerMatch> neighbours(const ops::Query& query) const;
   template <class Use>
   std::optional<Decision> first_stored(const ops::Query& query, bool near, const Use& use) const;
