@@ -128,7 +128,7 @@ double other_launches_us(const SpmmQuery& query, const SlicedProduct& product, b
                          8.0 * static_cast<double>(query.statistics.nonzeros);
     const double latency_us = crowded ? 7 : 3.5;
     const double entry_us = crowded ? 9e-3 : 4e-3;
-    // A value is found by its number; a transpose's lies elsewhere
+    // Each value is looked up, a transpose's by way of its place in A
     // (bench/notes/packing.md#behind-the-product-of-the-call-before).
     const double nonzero_us = (query.problem.sparse_transposed ? 2.4e-6 : 1.5e-6) / machine.speed();
     const double one_set =

@@ -20,9 +20,11 @@ struct Noted {
   bool overlaps() const { return shape.waits_for_previous; }
 };
 
+sparse::Csr small_mask() { return sparse::uniform(200, 300, 0.5, 7); }
+
 template <class Problem>
 std::vector<Noted> launches(const Problem& problem, const typename Problem::Arguments& call, const PlanOptions& options,
-                            const sparse::Csr& mask = sparse::uniform(200, 300, 0.5, 7)) {
+                            const sparse::Csr& mask = small_mask()) {
   test::Fixture fixture;
   fixture.device->be_a_gpu();
   const auto session = fixture.session();
@@ -39,7 +41,7 @@ std::vector<Noted> launches(const Problem& problem, const typename Problem::Argu
 
 /// Of an SpMM that packs, multiplies and, with slices of k, adds up.
 std::vector<Noted> product_launches(const Spmm& problem, const PlanOptions& options,
-                                    const sparse::Csr& mask = sparse::uniform(200, 300, 0.5, 7)) {
+                                    const sparse::Csr& mask = small_mask()) {
   return launches(problem,
                   SpmmArguments{.values = test::no_memory(0),
                                 .dense = test::no_memory(1),
