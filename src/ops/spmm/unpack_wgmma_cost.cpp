@@ -56,12 +56,14 @@ double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return tile_strips(c) * (packed_header_bytes(c.grain) + 8 + 4.0 * terms(c) * expected_pairs(query, c));
 }
 
+bool is_of_16_bits(const UnpackWgmmaConfig& c) { return terms(c) == 1 && !packed_scales_rows(c.mode); }
+
 /// Cycles of a block before its first k block, for what is left over: to find a warp's entries, then for each of them,
-/// and for each row that gets sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to 8192x8192, n = 32 and 256
-/// (bench/notes/cost_models.md#what-fours-leave-over).
+/// and for each row that gets sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to 8192x8192, n = 32 and 256;
+/// of 16 bits to 8192x8192 at 90 to 98 % (bench/notes/cost_models.md#what-fours-leave-over).
 double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   if (!takes_fours(c)) return 0;
-  constexpr double search = 3500;
+  const double search = is_of_16_bits(c) ? 1500 : 3500;
   // Of a column-major B each column is in a line of its own: two cycles of the first-level cache, which warps share.
   const bool scattered = query.problem.dense_layout == Layout::column_major;
   const double entry = 45 + (scattered ? 2.0 * consumer_warps(c) * c.min_blocks : 0.5) * c.tile_columns;
@@ -99,8 +101,8 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double direct_producer_latency = 397;   // measured: the shortest time between k blocks
   constexpr double split_unit_instructions = 1500;  // issue slots taken from the multiplying warps
   constexpr double split_unit_latency = 2170;       // loads, and what follows
-  // Of one SM, by bulk copies, however many SMs copy; boxes are faster.
-  const double l2_bytes_per_cycle = hides_unpacking(c) ? 46 : 37.3;
+  // Of one SM, by bulk copies, however many SMs copy; boxes are faster, most of all beside fewer multiplications.
+  const double l2_bytes_per_cycle = !hides_unpacking(c) ? 37.3 : takes_fours(c) && is_of_16_bits(c) ? 50 : 46;
   const double multiplications =
       share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;

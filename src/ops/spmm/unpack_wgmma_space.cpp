@@ -51,20 +51,24 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
   return {by_map, by_threads, prepared};
 }
 
-/// Grains of strips: fours for f32, whose three products they halve; what they leave over grows with the square of the
-/// density. Of one product copies are the limit (bench/notes/unpack_wgmma.md#where-fours-do-not-pay).
+/// Grains of strips: fours where few nonzeros are left over, which grow with the square of the density. In f32 they
+/// halve what limits, the multiplications; of 16 bits only A's share of the copies, and where columns of B lie in lines
+/// what is left over takes that back (bench/notes/unpack_wgmma.md#fours-of-16-bits).
 std::vector<PackedGrain> grains(const SpmmQuery& query) {
-  constexpr double most_density = 0.25;
+  const bool splits = query.problem.element == Dtype::f32;
+  if (!splits && query.problem.dense_layout == Layout::column_major) return {PackedGrain::pair};
+  const double most_density = splits ? 0.25 : 0.085;
   const double elements = static_cast<double>(query.statistics.rows) * static_cast<double>(query.statistics.cols);
-  const bool dense = static_cast<double>(query.statistics.nonzeros) > most_density * elements;
-  if (query.problem.element != Dtype::f32 || dense) return {PackedGrain::pair};
+  if (static_cast<double>(query.statistics.nonzeros) > most_density * elements) return {PackedGrain::pair};
   return {PackedGrain::pair, PackedGrain::four};
 }
 
 /// The tables' entries that the space tries with a grain: for fours, those that won somewhere and their neighbours.
-/// With half the multiplications, a k block leaves less to distribute among groups.
-std::span<const Warpgroups> warpgroups_tried(PackedGrain grain) {
-  return std::span(warpgroup_counts).first(grain == PackedGrain::four ? 4 : warpgroup_counts.size());
+/// With half the multiplications, a k block leaves less to distribute among groups. Four warpgroups of 16-bit fours
+/// spill, and take 1.1 to 1.3 of the time of two.
+std::span<const Warpgroups> warpgroups_tried(const SpmmQuery& query, PackedGrain grain) {
+  const std::size_t of_fours = query.problem.element == Dtype::f32 ? 4 : 2;
+  return std::span(warpgroup_counts).first(grain == PackedGrain::four ? of_fours : warpgroup_counts.size());
 }
 std::span<const int> raster_rows_tried(PackedGrain grain) {
   return std::span(raster_row_counts).first(grain == PackedGrain::four ? 2 : raster_row_counts.size());
@@ -117,8 +121,8 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
   return config;
 }
 
-/// Whether it may pay: blocks have several tiles each, and operands come without them. What fours leave over takes the
-/// registers that a persistent block keeps.
+/// Whether it may pay: blocks have several tiles each, and operands come without them. What fours leave over would wait
+/// behind the next tile's copies: 1.08 to 1.13 of the time.
 bool may_persist(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   return !takes_fours(config) && (config.tensor_copies || config.prepare_dense) && config.k_groups == 1 &&
          shares_tiles(query, tile_rows(config), config.tile_columns, config.min_blocks);
@@ -139,7 +143,7 @@ template <class Visit>
 void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, Visit visit) {
   for (const PackedMode mode : product_modes(query))
     for (const auto [prepare_dense, tensor_copies, producer_warps] : dense_ways(query))
-      for (const auto [warpgroups, k_groups] : warpgroups_tried(grain))
+      for (const auto [warpgroups, k_groups] : warpgroups_tried(query, grain))
         for (const int tile_columns : column_counts)
           for (const int min_blocks : blocks_of_multiprocessor)
             for (const bool overlap : {true, false}) {

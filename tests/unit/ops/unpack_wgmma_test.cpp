@@ -129,18 +129,22 @@ TEST_CASE("unpack_wgmma's defaults are the shapes that won on an H200") {
   CHECK_FALSE(few.prepare_dense);
 }
 
-TEST_CASE("unpack_wgmma takes fours for f32 of few nonzeros, and where it does reads their packed strips") {
+TEST_CASE("unpack_wgmma takes fours where few nonzeros are, and where it does reads their packed strips") {
   const auto grain_of = [](const Spmm& problem, double density) {
     return ops::unpack_wgmma::default_config(query_of(problem, statistics_of(8192, 8192, density))).grain;
   };
   CHECK(grain_of({.n = 4096}, 0.1) == PackedGrain::four);
   CHECK(grain_of({.n = 4096}, 0.05) == PackedGrain::four);
   CHECK(grain_of({.n = 4096}, 0.3) == PackedGrain::pair);
+  // Of 16 bits, whose limit are copies, they save bytes of A alone.
   CHECK(grain_of({.n = 4096, .element = Dtype::f16}, 0.1) == PackedGrain::pair);
+  CHECK(grain_of({.n = 4096, .element = Dtype::f16}, 0.05) == PackedGrain::four);
+  CHECK(grain_of({.n = 256, .element = Dtype::bf16}, 0.02) == PackedGrain::four);
   // What fours leave over is multiplied by B as it lies: from a column-major B at one element a line.
   const Layout columns = Layout::column_major;
   CHECK(grain_of({.n = 4096, .dense_layout = columns, .output_layout = columns}, 0.1) == PackedGrain::pair);
   CHECK(grain_of({.n = 4096, .dense_layout = columns, .output_layout = columns}, 0.01) == PackedGrain::four);
+  CHECK(grain_of({.n = 4096, .element = Dtype::f16, .dense_layout = columns}, 0.02) == PackedGrain::pair);
 
   const ops::SpmmQuery query =
       query_of({.n = 4096, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, 0.1));
