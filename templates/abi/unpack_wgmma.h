@@ -195,6 +195,12 @@ constexpr int sum_registers(const UnpackWgmmaConfig& config) {
 constexpr int left_lane_columns(const UnpackWgmmaConfig& config) {
   return config.tile_columns > 32 ? config.tile_columns / 32 : 1;
 }
+/// Whether tensor cores multiply it: elements as they are, pieces of 16 bytes of B's rows (lines that can be copied as
+/// they lie), tiles that are wide enough.
+constexpr bool multiplies_left_over(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return takes_fours(config) && terms(config) == 1 && !packed_scales_rows(config.mode) && !config.prepare_dense &&
+         traits.dense_layout == Layout::row_major && config.tile_columns >= 128;
+}
 /// Shared memory of a warp that multiplies for a row of it.
 constexpr int left_scratch_bytes(const UnpackWgmmaConfig& config) {
   return takes_fours(config) ? 4 * config.tile_columns : 0;

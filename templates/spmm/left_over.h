@@ -1,5 +1,6 @@
 // What packed strips of grain four leave over of a warp's 16 rows (abi/packed_fours.h), multiplied in f32 with B as it
-// lies: without tensor cores, and exact but for the rounding of sums.
+// lies: without tensor cores, and exact but for the rounding of sums. Where elements have 16 bits and rows of B are
+// whole, left_over_mma.h takes less time.
 //
 // A warp takes the entries of its rows one after the other, all lanes the same one, each with columns of its own that
 // lie side by side: rows of B are read in whole lines, two batches of them on their way. A row's sums go to the lanes
@@ -18,28 +19,18 @@
 
 namespace vostok {
 
-/// Of several parts of k each takes as many entries of a strip as the others, whatever their columns are.
+/// The entries of a strip that are a part's. Of several parts of k each takes as many as the others, whatever their
+/// columns are.
 template <class F>
-class LeftOverProducts {
-  static constexpr auto config = F::config;
-  static constexpr int columns = left_lane_columns(config);  ///< of a lane, side by side
-  static constexpr int vector = F::traits.dense_vector;
-  static constexpr int octets = config.tile_columns / 8;
-  static constexpr unsigned chunk = 32;  ///< entries that a warp loads at once
-  /// Entries whose rows of B are asked for at once.
-  static constexpr unsigned together = columns > 4 ? 4 : 8;
-  using Value = Element<F::traits.element>;
-  using Stored = typename Value::Storage;
-  using Loaded = Vector<Stored, vector>;
-  using Entry = Vector<unsigned, 2>;  // a LeftEntry
+class LeftOverEntries {
+  static constexpr unsigned parts = F::config.k_split * F::config.k_groups;
 
  public:
-  /// `first_row` of the strip, `first_column` of the tile; `scratch`: a row of the tile in shared memory, the warp's
-  /// own.
-  __device__ LeftOverProducts(const UnpackWgmmaArgs& args, const LeftOver& left_over, unsigned product,
-                              long long first_row, long long first_column, unsigned part, unsigned scratch)
-      : args_(args), scratch_(scratch) {
-    constexpr unsigned parts = config.k_split * config.k_groups;
+  using Entry = Vector<unsigned, 2>;     // a LeftEntry
+  static constexpr unsigned chunk = 32;  ///< entries that a warp loads at once
+
+  /// `first_row` of the strip.
+  __device__ LeftOverEntries(const LeftOver& left_over, long long first_row, unsigned part) {
     const unsigned first = load_global(left_over.row_starts + first_row);
     const unsigned count = load_global(left_over.row_starts + first_row + packed_strip_rows()) - first;
     const auto share = [&](unsigned of) {
@@ -47,18 +38,54 @@ class LeftOverProducts {
     };
     entries_ = reinterpret_cast<const Entry*>(left_over.entries) + (first + share(part));
     count_ = share(part + 1) - share(part);
+  }
+
+  __device__ unsigned count() const { return count_; }
+
+  /// The lane's of the chunk from this one on; zeros past the last.
+  __device__ Entry load(unsigned first) const {
+    const unsigned own = first + threadIdx.x % chunk;
+    // Packing may have been the launch before: not by the read-only path.
+    return own < count_ ? load_own(entries_ + own) : Entry{};
+  }
+
+ private:
+  const Entry* entries_;
+  unsigned count_;
+};
+
+template <class F>
+class LeftOverProducts {
+  static constexpr auto config = F::config;
+  static constexpr int columns = left_lane_columns(config);  ///< of a lane, side by side
+  static constexpr int vector = F::traits.dense_vector;
+  static constexpr int octets = config.tile_columns / 8;
+  /// Entries whose rows of B are asked for at once.
+  static constexpr unsigned together = columns > 4 ? 4 : 8;
+  using Value = Element<F::traits.element>;
+  using Stored = typename Value::Storage;
+  using Loaded = Vector<Stored, vector>;
+  using Entries = LeftOverEntries<F>;
+  using Entry = typename Entries::Entry;
+
+ public:
+  /// `first_column` of the tile; `scratch`: a row of the tile in shared memory, the warp's
+  /// own.
+  __device__ LeftOverProducts(const UnpackWgmmaArgs& args, const Entries& entries, unsigned product,
+                              long long first_column, unsigned scratch)
+      : args_(args), entries_(entries), scratch_(scratch) {
     const long long column = first_column + static_cast<long long>(threadIdx.x % 32) * columns;
     dense_ = static_cast<const Stored*>(args.whole_dense.first) + product * args.whole_dense.stride +
              column * args.whole_dense.column_step;
     const long long last = first_column + config.tile_columns < args.n ? first_column + config.tile_columns : args.n;
     columns_ = column < last ? static_cast<int>(last - column) : 0;
-    next_chunk_ = load_chunk(0);
+    next_chunk_ = entries_.load(0);
   }
 
   /// Adds every row's sums to `sum`.
   template <class Sum>
   __device__ void add_to(Sum& sum) {
-    if (count_ == 0) return;
+    if (entries_.count() == 0) return;
     Batch even;
     Batch odd;
     ask(even);
@@ -81,26 +108,19 @@ class LeftOverProducts {
     Loaded rows[together][columns / vector];
   };
 
-  /// The lane's of the entries from this one on.
-  __device__ Entry load_chunk(unsigned first) const {
-    const unsigned own = first + threadIdx.x % chunk;
-    // Packing may have been the launch before: not by the read-only path.
-    return own < count_ ? load_own(entries_ + own) : Entry{};
-  }
-
   /// The next entries, and their rows of B.
   __device__ void ask(Batch& batch) {
-    if (asked_ % chunk == 0) {
+    if (asked_ % Entries::chunk == 0) {
       chunk_ = next_chunk_;
-      next_chunk_ = load_chunk(asked_ + chunk);
+      next_chunk_ = entries_.load(asked_ + Entries::chunk);
     }
-    const unsigned left = count_ - asked_;
+    const unsigned left = entries_.count() - asked_;
     batch.count = left < together ? left : together;
 #pragma unroll
     for (unsigned i = 0; i < together; ++i) {
 #pragma unroll
       for (int word = 0; word < 2; ++word)
-        batch.entries[i].at[word] = __shfl_sync(0xffffffff, chunk_.at[word], asked_ % chunk + i);
+        batch.entries[i].at[word] = __shfl_sync(0xffffffff, chunk_.at[word], asked_ % Entries::chunk + i);
       const Stored* row = dense_ + packed_left_column(batch.entries[i].at[0]) * args_.whole_dense.row_step;
       make_global_opaque(row);  // else every load computes it anew
 #pragma unroll
@@ -154,11 +174,10 @@ class LeftOverProducts {
   }
 
   const UnpackWgmmaArgs& args_;
-  const Entry* entries_;
+  const Entries entries_;
   const Stored* dense_;  ///< the lane's first column
   unsigned scratch_;
   int columns_;  ///< that B has from that one on
-  unsigned count_;
   unsigned asked_ = 0;
   Entry chunk_ = {};  ///< of the entries asked for next, one for each lane; then of those after them
   Entry next_chunk_ = {};

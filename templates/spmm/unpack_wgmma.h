@@ -8,6 +8,7 @@
 // three products: hi hi + hi lo + lo hi. Sums are in f32.
 #pragma once
 
+#include "abi/either.h"
 #include "abi/fixed.h"
 #include "abi/unpack_wgmma.h"
 #include "parts/dependent_launch.h"
@@ -15,6 +16,7 @@
 #include "parts/register_pool.h"
 #include "parts/warp.h"
 #include "spmm/left_over.h"
+#include "spmm/left_over_mma.h"
 #include "spmm/tile_sums.h"
 #include "spmm/unpack_wgmma_consumer.h"
 #include "spmm/unpack_wgmma_producer.h"
@@ -34,9 +36,10 @@ __device__ inline void consume_tile(const UnpackWgmmaArgs& args, const UnpackTil
   const PackedStrips strips = packed_set(args.strips, tile.product);
   WarpgroupSum<F> sum(strips.row_scales + first_row, aside);
   if constexpr (takes_fours(F::config)) {
+    using Products = Either<LeftOverProducts<F>, LeftOverMma<F>, multiplies_left_over(F::traits, F::config)>;
     const unsigned part = tile.slice * F::config.k_groups + warp.group;
     const unsigned scratch = stages.scratch(warp.group * group_warps(F::config) + warp.strip);
-    LeftOverProducts<F>(args, strips.left_over, tile.product, first_row, tile.first_column(), part, scratch)
+    Products(args, LeftOverEntries<F>(strips.left_over, first_row, part), tile.product, tile.first_column(), scratch)
         .add_to(sum);
   }
   consumer.run(sum);

@@ -1,6 +1,7 @@
 // The sums of the warps of unpack_wgmma that multiply, as wgmma's registers have them.
 #pragma once
 
+#include "parts/mma.h"
 #include "parts/wgmma.h"
 #include "parts/wgmma_sparse.h"
 #include "spmm/column_losses.h"
@@ -108,6 +109,18 @@ class WarpgroupSum {
       float& sum = total(4 * octet + 2 * upper + j);
       sum = fmaf(pair.at[j], factor, sum);
     }
+  }
+
+  /// Eight columns of what is left over by eight rows of B, of an octet of columns: the first half of an mma's k.
+  __device__ void multiply_left_over(int octet, const unsigned (&a)[4], unsigned b) {
+    float products[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) products[i] = total(4 * octet + i);
+    const unsigned both[2] = {b, 0};
+    if constexpr (type == Dtype::f16) mma_f16(products, a, both);
+    else mma_bf16(products, a, both);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) total(4 * octet + i) = products[i];
   }
 
   /// Once, after end(): makes NaN of sums that cannot vouch for themselves. Rarely is anything lost.

@@ -56,23 +56,24 @@ double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return tile_strips(c) * (packed_header_bytes(c.grain) + 8 + 4.0 * terms(c) * expected_pairs(query, c));
 }
 
-bool is_of_16_bits(const UnpackWgmmaConfig& c) { return terms(c) == 1 && !packed_scales_rows(c.mode); }
-
-/// Cycles of a block before its first k block, for what is left over: to find a warp's entries, then for each of them,
-/// and for each row that gets sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to 8192x8192, n = 32 and 256;
-/// of 16 bits to 8192x8192 at 90 to 98 % (bench/notes/cost_models.md#what-fours-leave-over).
+/// Cycles of a block before its first k block, for what is left over: to find a warp's entries, then for each of them
+/// and, without tensor cores, for each row that gets sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to
+/// 8192x8192, n = 32 and 256; on tensor cores to n = 256 to 4096 at 90 to 98 %
+/// (bench/notes/cost_models.md#what-fours-leave-over).
 double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   if (!takes_fours(c)) return 0;
-  const double search = is_of_16_bits(c) ? 1500 : 3500;
+  const double parts = c.k_split * c.k_groups;
+  const Left left = expected_left(query);
+  const double entries = packed_strip_rows() * (left.loose / parts + left.solid);
+  if (multiplies_left_over(stage_traits(query, c), c)) return 1500 + entries * (100 + 0.37 * c.tile_columns);
+  constexpr double search = 3500;
   // Of a column-major B each column is in a line of its own: two cycles of the first-level cache, which warps share.
   const bool scattered = query.problem.dense_layout == Layout::column_major;
   const double entry = 45 + (scattered ? 2.0 * consumer_warps(c) * c.min_blocks : 0.5) * c.tile_columns;
   const double delivery = 70 + 1.2 * c.tile_columns;
-  const double parts = c.k_split * c.k_groups;
-  const Left left = expected_left(query);
   // A part's entries follow one another: it has few of the rows.
   const double rows = packed_strip_rows() / parts * (1 - std::exp(-left.loose - left.solid)) + 1;
-  return search + packed_strip_rows() * (left.loose / parts + left.solid) * entry + rows * delivery;
+  return search + entries * entry + rows * delivery;
 }
 
 /// Whether a block multiplies for long enough to hide most of its unpacking: wide tiles whose elements are one term
@@ -102,7 +103,9 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double split_unit_instructions = 1500;  // issue slots taken from the multiplying warps
   constexpr double split_unit_latency = 2170;       // loads, and what follows
   // Of one SM, by bulk copies, however many SMs copy; boxes are faster, most of all beside fewer multiplications.
-  const double l2_bytes_per_cycle = !hides_unpacking(c) ? 37.3 : takes_fours(c) && is_of_16_bits(c) ? 50 : 46;
+  const double l2_bytes_per_cycle = !hides_unpacking(c)                             ? 37.3
+                                    : takes_fours(c) && !packed_scales_rows(c.mode) ? 50
+                                                                                    : 46;
   const double multiplications =
       share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;

@@ -57,7 +57,7 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
 std::vector<PackedGrain> grains(const SpmmQuery& query) {
   const bool splits = query.problem.element == Dtype::f32;
   if (!splits && query.problem.dense_layout == Layout::column_major) return {PackedGrain::pair};
-  const double most_density = splits ? 0.25 : 0.085;
+  const double most_density = splits ? 0.25 : 0.105;
   const double elements = static_cast<double>(query.statistics.rows) * static_cast<double>(query.statistics.cols);
   if (static_cast<double>(query.statistics.nonzeros) > most_density * elements) return {PackedGrain::pair};
   return {PackedGrain::pair, PackedGrain::four};
