@@ -6,7 +6,7 @@
 // lie side by side: rows of B are read in whole lines, two batches of them on their way. A row's sums go to the lanes
 // that have its accumulators by way of shared memory, once for each row. All this comes before the first k block, while
 // its copies are on their way and registers are free; between k blocks it would lengthen every one of them
-// (bench/notes/unpack_wgmma.md#what-is-left-over).
+// (bench/notes/fours.md#what-is-left-over).
 #pragma once
 
 #include "abi/packed_fours.h"

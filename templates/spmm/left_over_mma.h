@@ -1,7 +1,7 @@
 // What packed strips of grain four leave over of a warp's 16 rows (abi/packed_fours.h), of 16-bit elements, multiplied
 // on tensor cores (mma.sync): eight entries at a time are eight columns of A, of whatever rows, beside the rows of B
 // that they name. Sums are where wgmma has them, so that nothing has to be delivered row by row, which took 750 cycles
-// for each entry (bench/notes/unpack_wgmma.md#fours-of-16-bits).
+// for each entry (bench/notes/fours.md#fours-of-16-bits).
 //
 // Pieces of B's rows come to registers, 16 bytes each, and through shared memory to fragments, a quarter of the tile's
 // columns at a time; as soon as a piece has left its register that of the next eight entries is asked for.

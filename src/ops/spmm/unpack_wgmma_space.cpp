@@ -53,7 +53,7 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
 
 /// Grains of strips: fours where few nonzeros are left over, which grow with the square of the density. In f32 they
 /// halve what limits, the multiplications; of 16 bits only A's share of the copies, and where columns of B lie in lines
-/// what is left over takes that back (bench/notes/unpack_wgmma.md#fours-of-16-bits).
+/// what is left over takes that back (bench/notes/fours.md#fours-of-16-bits).
 std::vector<PackedGrain> grains(const SpmmQuery& query) {
   const bool splits = query.problem.element == Dtype::f32;
   if (!splits && query.problem.dense_layout == Layout::column_major) return {PackedGrain::pair};
@@ -77,7 +77,7 @@ std::span<const int> raster_rows_tried(PackedGrain grain) {
 /// Pairs for which a stage has room: those of every strip, so that none is read from global memory, or the usual
 /// number, which allows more stages.
 std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
-  // Pairs of fours take half the room: no choice of them had less (bench/notes/unpack_wgmma.md#what-fours-reached).
+  // Pairs of fours take half the room: no choice of them had less (bench/notes/fours.md#what-fours-reached).
   if (grain == PackedGrain::four) return {packed_most(grain)};
   const int usual = unpack_mma::usual_strip_pairs(query);
   if (usual * 4 > packed_most_pairs() * 3) return {packed_most_pairs()};
