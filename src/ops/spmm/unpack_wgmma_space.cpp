@@ -52,15 +52,19 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
 }
 
 /// Grains of strips: fours where few nonzeros are left over, which grow with the square of the density. In f32 they
-/// halve what limits, the multiplications; of 16 bits only A's share of the copies, and where columns of B lie in lines
-/// what is left over takes that back (bench/notes/fours.md#fours-of-16-bits).
+/// halve what limits, the multiplications; of 16 bits only A's share of the copies
+/// (bench/notes/fours.md#fours-of-16-bits).
 std::vector<PackedGrain> grains(const SpmmQuery& query) {
-  const bool splits = query.problem.element == Dtype::f32;
-  if (!splits && query.problem.dense_layout == Layout::column_major) return {PackedGrain::pair};
-  const double most_density = splits ? 0.25 : 0.105;
+  const double most_density = query.problem.element == Dtype::f32 ? 0.25 : 0.105;
   const double elements = static_cast<double>(query.statistics.rows) * static_cast<double>(query.statistics.cols);
   if (static_cast<double>(query.statistics.nonzeros) > most_density * elements) return {PackedGrain::pair};
   return {PackedGrain::pair, PackedGrain::four};
+}
+
+/// Whether fours may pay with the config: of 16 bits where tensor cores multiply what is left over.
+bool may_leave_over(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  return !takes_fours(config) || query.problem.element == Dtype::f32 ||
+         multiplies_left_over(stage_traits(query, config), config);
 }
 
 /// The tables' entries that the space tries with a grain: for fours, those that won somewhere and their neighbours.
@@ -158,6 +162,7 @@ void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, 
                                                           .producer_warps = producer_warps,
                                                           .min_blocks = min_blocks,
                                                           .tensor_copies = tensor_copies});
+              if (!may_leave_over(query, config)) continue;
               visit(config);
               config.persistent = may_persist(query, config);
               if (!config.persistent) continue;
