@@ -302,13 +302,16 @@ std::vector<RowTileConfig> choices_of(const SpmmQuery& query, const Preparation&
 }
 
 /// Whether the kernel may run out of registers on some architecture, where a default must not spill. Risky for 16-bit
-/// elements: sums in two levels, more than 32 registers of loads in flight, and slots beside several chunks of columns.
+/// elements: sums in two levels, slots beside several chunks of columns, and more than 64 registers of loads in flight,
+/// or 32 where lanes share a row that has slots or an activation.
 bool may_spill(const SpmmQuery& query, const RowTileConfig& config) {
-  constexpr int most_registers = 32;
   if (is_wide(query.problem.element)) return false;
-  if (config.slot_entries > 0 && config.tile_columns > config.threads_per_row * config.dense_vector) return true;
+  const bool has_slots = config.slot_entries > 0;
+  if (has_slots && config.tile_columns > config.threads_per_row * config.dense_vector) return true;
   const int loads = std::max(config.loads_in_flight, config.residue_unroll) * (config.overlap_batches ? 2 : 1);
-  return traits(query).blocked_sum || loads * config.dense_vector / 2 > most_registers;
+  const RowTileTraits t = traits(query);
+  const int most_registers = config.row_split > 1 && (has_slots || t.activation != Activation::none) ? 32 : 64;
+  return t.blocked_sum || loads * config.dense_vector / 2 > most_registers;
 }
 
 /// The likely fastest of these that the rules admit and that cannot spill; the first if there is none.

@@ -175,7 +175,8 @@ double predict_us(const SpmmQuery& query, const SparseTensorWgmmaConfig& config)
   const double from_memory_us = (packed * as_double(packed_sets(query)) + as_double(s.cols) * n * 2 * batch + output) /
                                 machine.memory_bytes_per_us;
   return without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us)) +
-         sparse_tensor::other_launches_us(query, workspace(query, config).product, crowds_packing(blocks, resident));
+         sparse_tensor::other_launches_us(query, workspace(query, config).product, crowds_packing(blocks, resident)) -
+         hidden_start_us(query, blocks, resident, 0.7);
 }
 
 // The space, as tables.

@@ -204,6 +204,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
             : output_bytes(query, stored_element_bytes(query)) + (config.prepare_dense ? prepared_bytes : dense_bytes);
   const double from_memory_us = (streaming * packed_bytes + moved_bytes) / machine.memory_bytes_per_us;
   double us = without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us));
+  if (terms(config) == 1 && !packed_scales_rows(config.mode)) us -= hidden_start_us(query, blocks, resident, 0.8);
   if (config.prepare_dense)
     us += next_launch_us + (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : machine.memory_bytes_per_us);
   if (launched_slices(config) > 1)
