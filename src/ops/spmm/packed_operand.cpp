@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/checked.hpp"
+#include "device/architecture.hpp"
 #include "ops/machine.hpp"
 #include "ops/topology/pack_strips.hpp"
 
@@ -37,6 +38,16 @@ std::vector<PackedMode> product_modes(const SpmmQuery& query) {
   if (query.problem.element == Dtype::bf16) return {PackedMode::bf16x1};
   if (query.problem.math == Math::tf32) return {PackedMode::f16_scaled, PackedMode::bf16x3, PackedMode::f16x3};
   return {PackedMode::f16x3};
+}
+
+double hidden_start_us(const SpmmQuery& query, double blocks, double room, double most_us) {
+  constexpr int least_capability = 90;
+  if (packs_in_workspace(query)) return 0;
+  if (query.device != nullptr) {
+    const auto name = device::parse_architecture(query.device->architecture());
+    if (!name || name->capability < least_capability) return 0;
+  }
+  return most_us * std::clamp(room / std::max(blocks, 1.0) - 1, 0.0, 1.0);
 }
 
 double strip_wait_us(const SpmmQuery& query, double latency_us, double entry_us) {

@@ -5,7 +5,6 @@
 // - puts pack_strips_launch first if packs_in_workspace, and calls PackedOperand::strips in its binding.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -63,11 +62,9 @@ inline bool crowds_packing(double blocks, double room) {
 inline double without_overlap(const SpmmQuery& query, double factor) { return packs_in_workspace(query) ? factor : 1; }
 
 /// Microseconds of a call's start that calls in a row hide, for cost models: `most_us` where the blocks of the next one
-/// find room beside this one's, none where there is no room or each call packs first
-/// (bench/notes/cost_models.md#starts-that-calls-hide). `room`: blocks that the device holds at once.
-inline double hidden_start_us(const SpmmQuery& query, double blocks, double room, double most_us) {
-  return packs_in_workspace(query) ? 0 : most_us * std::clamp(room / std::max(blocks, 1.0) - 1, 0.0, 1.0);
-}
+/// find room beside this one's; none where there is no room, each call packs first, or no kernel starts early (below
+/// sm_90). `room`: blocks that the device holds at once (bench/notes/cost_models.md#starts-that-calls-hide).
+double hidden_start_us(const SpmmQuery& query, double blocks, double room, double most_us);
 
 /// Lower bound on the microseconds of packing: a warp goes through its strip's nonzeros, `entry_us` each, after
 /// `latency_us`.
