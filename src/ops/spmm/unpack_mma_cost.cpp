@@ -148,7 +148,7 @@ double predict_us(const SpmmQuery& query, const UnpackMmaConfig& config) {
   const double working_us = work_share * beside_counts * work / machine.cycles_per_us;
   return launch_us + exchange_us + std::max(working_us, memory_share * memory_us(query, size, config, machine)) +
          other_launches_us(query, size, config, machine) -
-         (packed_splits(config.mode) ? 0 : hidden_start_us(query, blocks, resident, 0.5));
+         (packed_splits(config.mode) ? 0 : hidden_start_us(query, blocks, resident, 0.3));
 }
 
 }  // namespace vostok::ops::unpack_mma
