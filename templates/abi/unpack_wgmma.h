@@ -198,7 +198,7 @@ constexpr int left_lane_columns(const UnpackWgmmaConfig& config) {
 /// Whether tensor cores multiply it: elements as they are, pieces of 16 bytes of B's rows (lines that can be copied as
 /// they lie), tiles that are wide enough.
 constexpr bool multiplies_left_over(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return takes_fours(config) && terms(config) == 1 && !packed_scales_rows(config.mode) && !config.prepare_dense &&
+  return takes_fours(config) && !packed_splits(config.mode) && !config.prepare_dense &&
          traits.dense_layout == Layout::row_major && config.tile_columns >= 128;
 }
 /// Shared memory of a warp that multiplies for a row of it.

@@ -54,6 +54,14 @@ class LeftOverEntries {
   unsigned count_;
 };
 
+/// Columns that the tile has from `column` on.
+template <class F>
+__device__ inline int tile_columns_from(const UnpackWgmmaArgs& args, long long first_column, long long column) {
+  const long long end = first_column + F::config.tile_columns;
+  const long long last = end < args.n ? end : args.n;
+  return column < last ? static_cast<int>(last - column) : 0;
+}
+
 template <class F>
 class LeftOverProducts {
   static constexpr auto config = F::config;
@@ -77,8 +85,7 @@ class LeftOverProducts {
     const long long column = first_column + static_cast<long long>(threadIdx.x % 32) * columns;
     dense_ = static_cast<const Stored*>(args.whole_dense.first) + product * args.whole_dense.stride +
              column * args.whole_dense.column_step;
-    const long long last = first_column + config.tile_columns < args.n ? first_column + config.tile_columns : args.n;
-    columns_ = column < last ? static_cast<int>(last - column) : 0;
+    columns_ = tile_columns_from<F>(args, first_column, column);
     next_chunk_ = entries_.load(0);
   }
 

@@ -40,8 +40,7 @@ class LeftOverMma {
     // Of the lane's pieces those of a quarter are in one column of octets.
     const long long column = first_column + lane() % octets * 8;
     dense_ = static_cast<const Stored*>(args.whole_dense.first) + product * args.whole_dense.stride + column;
-    const long long last = first_column + config.tile_columns < args.n ? first_column + config.tile_columns : args.n;
-    columns_ = column < last ? static_cast<int>(last - column) : 0;
+    columns_ = tile_columns_from<F>(args, first_column, column);
     chunk_ = entries_.load(0);
   }
 

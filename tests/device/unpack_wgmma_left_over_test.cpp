@@ -19,7 +19,7 @@ UnpackWgmmaConfig fours(const Spmm& problem, int tile_columns) {
   return config;
 }
 
-/// Masks of which a strip leaves over none, some, more than a warp loads at once, and all but half.
+/// Masks of which a strip leaves over none, some, more than a warp loads at once, and half of it.
 constexpr std::array sparsities = {0.97, 0.8, 0.5, 0.0};
 
 }  // namespace

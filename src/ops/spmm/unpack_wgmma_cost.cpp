@@ -103,9 +103,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double split_unit_instructions = 1500;  // issue slots taken from the multiplying warps
   constexpr double split_unit_latency = 2170;       // loads, and what follows
   // Of one SM, by bulk copies, however many SMs copy; boxes are faster, most of all beside fewer multiplications.
-  const double l2_bytes_per_cycle = !hides_unpacking(c)                             ? 37.3
-                                    : takes_fours(c) && !packed_scales_rows(c.mode) ? 50
-                                                                                    : 46;
+  const double l2_bytes_per_cycle = !hides_unpacking(c) ? 37.3 : takes_fours(c) && !packed_splits(c.mode) ? 50 : 46;
   const double multiplications =
       share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
   double promotion = 0;
@@ -204,7 +202,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
             : output_bytes(query, stored_element_bytes(query)) + (config.prepare_dense ? prepared_bytes : dense_bytes);
   const double from_memory_us = (streaming * packed_bytes + moved_bytes) / machine.memory_bytes_per_us;
   double us = without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us));
-  if (terms(config) == 1 && !packed_scales_rows(config.mode)) us -= hidden_start_us(query, blocks, resident, 0.8);
+  if (!packed_splits(config.mode)) us -= hidden_start_us(query, blocks, resident, 0.8);
   if (config.prepare_dense)
     us += next_launch_us + (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : machine.memory_bytes_per_us);
   if (launched_slices(config) > 1)

@@ -63,7 +63,7 @@ std::vector<PackedGrain> grains(const SpmmQuery& query) {
 
 /// Whether fours may pay with the config: of 16 bits where tensor cores multiply what is left over.
 bool may_leave_over(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  return !takes_fours(config) || query.problem.element == Dtype::f32 ||
+  return !takes_fours(config) || packed_splits(config.mode) ||
          multiplies_left_over(stage_traits(query, config), config);
 }
 
