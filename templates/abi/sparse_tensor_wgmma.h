@@ -79,6 +79,8 @@ constexpr int dense_stage_bytes(const SparseTensorTraits&, const SparseTensorWgm
   return config.tile_columns * split_line_bytes();
 }
 constexpr int column_scale_bytes(const SparseTensorWgmmaConfig&) { return 0; }
+constexpr int left_collectors(const SparseTensorWgmmaConfig&) { return 0; }
+constexpr int left_batch_bytes(const SparseTensorWgmmaConfig&) { return 0; }
 constexpr int left_scratch_bytes(const SparseTensorWgmmaConfig&) { return 0; }
 /// Room for the strips of a tile's k block.
 constexpr int strip_stage_bytes(const SparseTensorWgmmaConfig& config) {

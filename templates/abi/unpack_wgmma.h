@@ -2,150 +2,14 @@
 #pragma once
 
 #include "abi/enums.h"
-#include "abi/fields.h"
 #include "abi/packed_strips.h"
 #include "abi/part_contracts.h"
 #include "abi/split_dense.h"
-#include "abi/sums_again.h"
-#include "abi/tensor_map.h"
 #include "abi/tile_parts.h"
-#include "abi/unpack_sum.h"
+#include "abi/unpack_wgmma_config.h"
 #include "abi/warpgroup_registers.h"
 
 namespace vostok {
-
-/// What the problem fixes.
-struct UnpackWgmmaTraits {
-  Dtype element = Dtype::f32;  ///< of B
-  Dtype output = Dtype::f32;
-  bool batched = false;
-  Layout dense_layout = Layout::row_major;
-  Layout output_layout = Layout::row_major;
-  int output_alignment = 16;  ///< bytes that divide every line start of C and of the residual
-  Bias bias = Bias::none;
-  Activation activation = Activation::none;
-  Scale scale = Scale::one;
-  bool residual = false;
-  bool accumulate = false;
-  int dense_vector =
-      1;  ///< columns of B that lie side by side and are loaded at once; asked for where the grain leaves nonzeros over
-  bool long_sums = false;  ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see
-                           ///< long_sum_blocks()
-  Dtype bias_element = Dtype::f32;  ///< of the bias
-  bool certify = false;  ///< sums that splitting, or elements of B which A lacks, may have spoilt are made again
-                         ///< (spmm/sums_again.h)
-};
-
-/// k blocks after which sums are set aside: adding on would round too often, all alike where all elements are.
-consteval int long_sum_blocks() { return 64; }
-
-/// The tunables.
-struct UnpackWgmmaConfig {
-  PackedMode mode = PackedMode::f16x3;
-  PackedGrain grain = PackedGrain::pair;  ///< four: half the multiplications, by a 2:4 sparse A; what that leaves over,
-                                          ///< in f32 beside them
-  int warpgroups = 2;                     ///< that multiply, 64 rows each; of every group
-  int k_groups =
-      1;  ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
-  int tile_columns = 64;  ///< columns of B and C of a block
-  int stages = 4;         ///< k blocks whose operands are in shared memory or on their way there
-  int strip_pairs = 512;  ///< pairs for which a stage has room, for each strip of the tile; what does not fit is
-                          ///< unpacked from global memory
-  bool overlap = true;    ///< a k block is unpacked while the one before is multiplied: twice the registers for A
-  int promotion_blocks =
-      1;            ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
-  int k_split = 1;  ///< slices of k, each of a block of its own
-  bool prepare_dense = true;  ///< a launch before cuts B into tiles (split_dense); else it is taken from where it lies,
-                              ///< and f32 split by the block
-  int producer_warps =
-      1;  ///< that copy, and split an f32 B that no launch prepares; four and more give registers to the others
-  int raster_rows = 8;         ///< row tiles that are walked before the next column tile
-  int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
-  bool stream_output = false;  ///< C is stored as data that will not be read soon
-  bool tensor_copies = false;  ///< B is copied from where it lies by the copy engine (a tensor map), not by threads
-  bool cluster_sums =
-      false;  ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
-  bool stream_strips =
-      false;  ///< strips are read as data that will not be read soon: weights that L2 cannot hold until the next call
-  bool persistent = false;  ///< blocks fill the device once and go through the tiles: operands of the next tile come
-                            ///< while C of the one before is stored
-  int kept_blocks = 0;      ///< k blocks of A, all that there are, which stay in registers from one column tile of a
-                            ///< persistent block to the next; 0: strips are unpacked for every tile
-
-  friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
-};
-
-struct UnpackWgmmaArgs {
-  PackedStrips strips;
-  const void* dense;           ///< B, or its tiles
-  WholeDense whole_dense;      ///< read where the grain leaves nonzeros over, and where sums are made again
-  const float* column_scales;  ///< of tiles; read where the mode scales
-  void* output;
-  const void* residual;  ///< lies as C does
-  const void* bias;
-  const float* device_scale;
-  PartialSums partial;  ///< written instead of C where a second launch adds up slices
-  long long m;
-  long long n;
-  long long k;
-  long long dense_leading;  ///< elements between lines of B
-  long long dense_stride;   ///< elements between two B of a batch
-  long long output_leading;
-  long long output_stride;
-  unsigned batch;
-  unsigned row_tiles;
-  unsigned column_tiles;
-  unsigned prepared_tiles;  ///< tiles of split_dense that cover n
-  unsigned slice_blocks;    ///< k blocks of a slice; the last may have fewer
-  float scale;
-};
-
-/// What the kernel takes: B's map too, where it copies by one.
-template <bool tensor_copies>
-using UnpackWgmmaKernelArgs = ArgsMaybeMapped<UnpackWgmmaArgs, tensor_copies>;
-
-template <FieldsOf<UnpackWgmmaTraits> S, class Visit>
-constexpr void fields(S& traits, Visit&& visit) {
-  visit("element", traits.element);
-  visit("output", traits.output);
-  visit("batched", traits.batched);
-  visit("dense_layout", traits.dense_layout);
-  visit("output_layout", traits.output_layout);
-  visit("output_alignment", traits.output_alignment);
-  visit("bias", traits.bias);
-  visit("activation", traits.activation);
-  visit("scale", traits.scale);
-  visit("residual", traits.residual);
-  visit("accumulate", traits.accumulate);
-  visit("dense_vector", traits.dense_vector);
-  visit("long_sums", traits.long_sums);
-  visit("bias_element", traits.bias_element);
-  visit("certify", traits.certify);
-}
-
-template <FieldsOf<UnpackWgmmaConfig> S, class Visit>
-constexpr void fields(S& config, Visit&& visit) {
-  visit("mode", config.mode);
-  visit("grain", config.grain);
-  visit("warpgroups", config.warpgroups);
-  visit("k_groups", config.k_groups);
-  visit("tile_columns", config.tile_columns);
-  visit("stages", config.stages);
-  visit("strip_pairs", config.strip_pairs);
-  visit("overlap", config.overlap);
-  visit("promotion_blocks", config.promotion_blocks);
-  visit("k_split", config.k_split);
-  visit("prepare_dense", config.prepare_dense);
-  visit("producer_warps", config.producer_warps);
-  visit("raster_rows", config.raster_rows);
-  visit("min_blocks", config.min_blocks);
-  visit("stream_output", config.stream_output);
-  visit("tensor_copies", config.tensor_copies);
-  visit("cluster_sums", config.cluster_sums);
-  visit("stream_strips", config.stream_strips);
-  visit("persistent", config.persistent);
-  visit("kept_blocks", config.kept_blocks);
-}
 
 constexpr bool streams_strips(const UnpackWgmmaConfig& config) { return config.stream_strips; }
 constexpr int kept_blocks(const UnpackWgmmaConfig& config) { return config.kept_blocks; }
@@ -195,15 +59,43 @@ constexpr int sum_registers(const UnpackWgmmaConfig& config) {
 constexpr int left_lane_columns(const UnpackWgmmaConfig& config) {
   return config.tile_columns > 32 ? config.tile_columns / 32 : 1;
 }
-/// Whether tensor cores multiply it: elements as they are, pieces of 16 bytes of B's rows (lines that can be copied as
-/// they lie), tiles that are wide enough.
-constexpr bool multiplies_left_over(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return takes_fours(config) && !packed_splits(config.mode) && !config.prepare_dense &&
-         traits.dense_layout == Layout::row_major && config.tile_columns >= 128;
+/// Whether k runs along the lines of B in shared memory: where it does in a B that was not prepared.
+constexpr bool lines_along_k(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return !config.prepare_dense && traits.dense_layout == Layout::column_major;
 }
-/// Shared memory of a warp that multiplies for a row of it.
+
+/// Whether tensor cores multiply what is left over in batches (spmm/left_over_batches.h).
+constexpr bool batches_left_over(const UnpackWgmmaConfig& config) {
+  return takes_fours(config) && !packed_splits(config.mode);
+}
+/// Whether they can: rows of B that the copy engine brings, one group, idle warps beside the one that copies, whole
+/// planes of columns.
+constexpr bool can_batch(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return config.tensor_copies && traits.dense_layout == Layout::row_major && config.k_groups == 1 &&
+         config.producer_warps > config.warpgroups && config.tile_columns >= 64;
+}
+/// Warps that collect them: of each warpgroup one.
+constexpr int left_collectors(const UnpackWgmmaConfig& config) {
+  return batches_left_over(config) ? config.warpgroups : 0;
+}
+/// Batches of a warpgroup that are in shared memory at once, and their entries.
+consteval int left_batches() { return 2; }
+consteval int left_batch_rows() { return 16; }
+/// Bytes of 64 columns of a batch, of a batch, and of the list of its entries: of each row and value.
+consteval int left_plane_bytes() { return left_batch_rows() * split_line_bytes(); }
+constexpr int left_batch_bytes(const UnpackWgmmaConfig& config) {
+  return batches_left_over(config) ? config.tile_columns / 64 * left_plane_bytes() : 0;
+}
+consteval int left_list_bytes() { return left_batch_rows() * 8; }
+/// Shared memory of a warp that multiplies for a row of f32 sums, where they come before the k blocks.
 constexpr int left_scratch_bytes(const UnpackWgmmaConfig& config) {
-  return takes_fours(config) ? 4 * config.tile_columns : 0;
+  return takes_fours(config) && !batches_left_over(config) ? 4 * config.tile_columns : 0;
+}
+/// Shared memory beside the stages for what is left over: rows of a warp, or batches, their lists and two barriers
+/// each.
+constexpr int left_over_bytes(const UnpackWgmmaConfig& config) {
+  const int batch = left_batch_bytes(config) + left_list_bytes() + 16;
+  return consumer_warps(config) * left_scratch_bytes(config) + left_collectors(config) * left_batches() * batch;
 }
 
 /// Columns of a prepared tile of B.
@@ -233,11 +125,6 @@ constexpr int split_block_step(const UnpackWgmmaConfig& config) {
 /// k blocks whose columns of B have one scale: those between two promotions.
 constexpr int scale_blocks(const UnpackWgmmaConfig& config) {
   return packed_scales_rows(config.mode) ? config.promotion_blocks : 1;
-}
-
-/// Whether k runs along the lines of B in shared memory: where it does in a B that was not prepared.
-constexpr bool lines_along_k(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return !config.prepare_dense && traits.dense_layout == Layout::column_major;
 }
 
 /// Planes of 64 columns, or of fewer, side by side in a stage of B whose lines run along the columns.
@@ -294,20 +181,20 @@ constexpr int ring_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfi
   return config.stages * stage_bytes(traits, config) + config.kept_blocks * strip_stage_bytes(config);
 }
 
-/// Dynamic shared memory of a block: stages, strips that are kept, rows of what is left over, two barriers for each
-/// stage and for kept strips, and that of a cluster's sums.
+/// Dynamic shared memory of a block: stages, strips that are kept, what is left over, two barriers for each stage and
+/// for kept strips, and that of a cluster's sums.
 constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
   const int pairs = config.stages + (config.kept_blocks > 0 ? 1 : 0);
-  return ring_bytes(traits, config) + consumer_warps(config) * left_scratch_bytes(config) + pairs * 16 +
-         tile_parts(config).barrier_bytes();
+  return ring_bytes(traits, config) + left_over_bytes(config) + pairs * 16 + tile_parts(config).barrier_bytes();
 }
 
 constexpr int launch_registers(const UnpackWgmmaConfig& config) {
   return launched_registers(threads(config), config.min_blocks);
 }
 
-/// Registers of a thread that splits B.
+/// Registers of a thread that splits B, and of one that collects what is left over.
 consteval int splitting_registers() { return 104; }
+consteval int collecting_registers() { return 40; }
 
 /// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
 constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) {
@@ -315,6 +202,7 @@ constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) {
 }
 constexpr int kept_registers(const UnpackWgmmaConfig& config) {
   if (splits_dense(config)) return splitting_registers();
+  if (batches_left_over(config)) return collecting_registers();
   return copies_by_threads(config) || config.kept_blocks > 0 ? 40 : 24;
 }
 constexpr int gained_registers(const UnpackWgmmaConfig& config) {
@@ -361,6 +249,11 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
     if (splits_dense(c)) return c.producer_warps == 4 || c.producer_warps == 8;
     return c.producer_warps == 4 || (c.producer_warps == 1 && consumer_warps(c) <= 4);
   });
+  rule(
+      "16-bit pairs of four columns have a row-major B by tensor_copies, one group, tiles of 64 columns and more, and "
+      "more "
+      "producer_warps than warpgroups",
+      [&] { return !batches_left_over(c) || can_batch(t, c); });
   rule("an f32 B is split in tiles of 32 columns and more",
        [&] { return !splits_dense(c) || c.tile_columns >= split_unit_columns(); });
   rule("warps that split B in turns of several k blocks have stages of their own: a multiple of those",

@@ -1,6 +1,5 @@
 // What packed strips of grain four leave over of a warp's 16 rows (abi/packed_fours.h), multiplied in f32 with B as it
-// lies: without tensor cores, and exact but for the rounding of sums. Where elements have 16 bits and rows of B are
-// whole, left_over_mma.h takes less time.
+// lies: without tensor cores, and exact but for the rounding of sums. Of 16 bits it is left_over_batches.h's.
 //
 // A warp takes the entries of its rows one after the other, all lanes the same one, each with columns of its own that
 // lie side by side: rows of B are read in whole lines, two batches of them on their way. A row's sums go to the lanes

@@ -16,7 +16,7 @@
 #include "parts/register_pool.h"
 #include "parts/warp.h"
 #include "spmm/left_over.h"
-#include "spmm/left_over_mma.h"
+#include "spmm/left_over_batches.h"
 #include "spmm/tile_sums.h"
 #include "spmm/unpack_wgmma_consumer.h"
 #include "spmm/unpack_wgmma_producer.h"
@@ -35,11 +35,11 @@ __device__ inline void consume_tile(const UnpackWgmmaArgs& args, const UnpackTil
   SumsAside<F> aside;
   const PackedStrips strips = packed_set(args.strips, tile.product);
   WarpgroupSum<F> sum(strips.row_scales + first_row, aside);
-  if constexpr (takes_fours(F::config)) {
-    using Products = Either<LeftOverProducts<F>, LeftOverMma<F>, multiplies_left_over(F::traits, F::config)>;
+  if constexpr (takes_fours(F::config) && !batches_left_over(F::config)) {
     const unsigned part = tile.slice * F::config.k_groups + warp.group;
     const unsigned scratch = stages.scratch(warp.group * group_warps(F::config) + warp.strip);
-    Products(args, LeftOverEntries<F>(strips.left_over, first_row, part), tile.product, tile.first_column(), scratch)
+    LeftOverProducts<F>(args, LeftOverEntries<F>(strips.left_over, first_row, part), tile.product, tile.first_column(),
+                        scratch)
         .add_to(sum);
   }
   consumer.run(sum);
@@ -64,6 +64,17 @@ __device__ inline void consume(const UnpackWgmmaArgs& args, const UnpackTile<F>&
       [&](const UnpackTile<F>& one) { consume_tile<F>(args, one, stages, warp, consumer); });
 }
 
+/// By one of the warps beside the one that copies. `warp`: of those.
+template <class F>
+__device__ inline void collect_left_over(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile,
+                                         const UnpackWgmmaStages<F>& stages, unsigned warp) {
+  if (warp >= left_collectors(F::config)) return;
+  LeftOverCollector<F> collector(stages, warp);
+  wait_for_previous_launch();
+  tile.visit_all(args, [](const UnpackTile<F>&) {}, [&](const UnpackTile<F>& one) { collector.collect(args, one); });
+  collector.end();
+}
+
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     unpack_wgmma(const __grid_constant__ UnpackWgmmaKernelArgs<F::config.tensor_copies> args) {
@@ -79,6 +90,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
       initialise_barrier(stages.full(stage), filling_arrivals(config));
       initialise_barrier(stages.empty(stage), 32 * group_warps(config));
     }
+    initialise_batches(stages);
     if constexpr (config.kept_blocks > 0) {
       initialise_barrier(stages.kept_full(), config.kept_blocks);
       initialise_barrier(stages.kept_empty(), 32 * consumer_warps(config));
@@ -92,7 +104,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   const unsigned warp = warp_of_block();
   if (warp >= consumers) {
     if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
-    produce(args, tile, stages, warp - consumers);
+    const unsigned copying = warp - consumers;
+    if constexpr (batches_left_over(config))
+      if (copying > 0) return collect_left_over(args, tile, stages, copying - 1);
+    produce(args, tile, stages, copying);
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     consume(args, tile, stages, ConsumerWarp<F>(warp));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "abi/either.h"
+#include "spmm/left_over_batches.h"
 #include "spmm/unpack_wgmma_shared.h"
 #include "spmm/unpack_wgmma_strips.h"
 #include "spmm/unpack_wgmma_sum.h"
@@ -31,12 +32,15 @@ class Consumer {
   __device__ Consumer(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages,
                       ConsumerWarp<F> warp)
       : stages_(stages),
+        batches_(stages, warp.strip),
         left_((tile.block_count(args) + config.k_groups - 1 - warp.group) / config.k_groups),
         strips_(packed_set(args.strips, tile.product), tile.first_block(args) + warp.group, tile.first_strip(),
                 warp.strip, left_ > 0 && !keeps),
         first_dense_(dense_descriptor(stages.dense(0) + column_offset(tile), dense_group_bytes(config))),
         unpacked_{warp.group, 0},
-        multiplied_{warp.group, 0} {}
+        multiplied_{warp.group, 0} {
+    batches_.enter(args, tile);
+  }
 
   /// Goes on with another tile, once run() is through with the one before.
   __device__ void enter(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, ConsumerWarp<F> warp) {
@@ -46,6 +50,7 @@ class Consumer {
                               warp.strip, left_ > 0);
     }
     first_dense_ = dense_descriptor(stages_.dense(0) + column_offset(tile), dense_group_bytes(config));
+    batches_.enter(args, tile);
   }
 
   /// Before each tile is begun, where strips stay: those of another row tile take their place.
@@ -124,11 +129,13 @@ class Consumer {
   __device__ void multiply(WarpgroupSum<F>& sum, const UnpackedStrip<F>& strip) {
     // cp.async writes as threads do.
     if constexpr (copies_by_threads(config)) publish_to_async_proxy();
-    sum.multiply(strip, moved_descriptor(first_dense_, multiplied_.stage * dense_stage_bytes(F::traits, config)));
+    batches_.begin();
+    sum.multiply(strip, moved_descriptor(first_dense_, multiplied_.stage * dense_stage_bytes(F::traits, config)),
+                 batches_);
   }
 
   __device__ void finish(WarpgroupSum<F>& sum, bool is_last) {
-    sum.finish(stages_.scales(multiplied_.stage), is_last);
+    sum.finish(stages_.scales(multiplied_.stage), is_last, batches_);
     // Every lane for itself: one for its warp would save no time, and racecheck would not see that it speaks for the
     // others' reads.
     arrive(stages_.empty(multiplied_.stage));
@@ -136,6 +143,7 @@ class Consumer {
   }
 
   UnpackWgmmaStages<F> stages_;
+  Either<NoBatches, LeftOverBatches<F>, batches_left_over(config)> batches_;
   unsigned left_;  ///< k blocks
   WarpStrips<F> strips_;
   unsigned long long first_dense_;  ///< of the first stage

@@ -23,12 +23,17 @@ class UnpackWgmmaStages {
   static constexpr unsigned dense_bytes = dense_stage_bytes(F::traits, config);
   static constexpr unsigned scale_bytes = column_scale_bytes(config);
   static constexpr unsigned strip_bytes = strip_stage_bytes(config);
-  static constexpr unsigned scales_begin = config.stages * dense_bytes;
+  static constexpr unsigned batch_bytes = left_batch_bytes(config);
+  static constexpr unsigned batch_count = left_collectors(config) * left_batches();
+  static constexpr unsigned batches_begin = config.stages * dense_bytes;
+  static constexpr unsigned scales_begin = batches_begin + batch_count * batch_bytes;
   static constexpr unsigned strips_begin = scales_begin + config.stages * scale_bytes;
   static constexpr bool keeps = kept_blocks(config) > 0;
   static constexpr unsigned strip_rooms = keeps ? kept_blocks(config) : config.stages;
   static constexpr unsigned scratch_begin = strips_begin + strip_rooms * strip_bytes;
-  static constexpr unsigned barriers_begin = scratch_begin + consumer_warps(config) * left_scratch_bytes(config);
+  static constexpr unsigned lists_begin = scratch_begin + consumer_warps(config) * left_scratch_bytes(config);
+  static constexpr unsigned batch_barriers_begin = lists_begin + batch_count * left_list_bytes();
+  static constexpr unsigned barriers_begin = batch_barriers_begin + batch_count * 2 * barrier_bytes();
   static_assert(dense_bytes % 1024 == 0, "swizzled lines repeat every 1024 bytes");
   static constexpr unsigned barriers = 2 * (config.stages + (keeps ? 1 : 0));
   static_assert(barriers_begin + barriers * barrier_bytes() + tile_parts(config).barrier_bytes() ==
@@ -43,6 +48,20 @@ class UnpackWgmmaStages {
   __device__ unsigned strips(unsigned stage) const { return base_ + strips_begin + stage * strip_bytes; }
   __device__ unsigned full(unsigned stage) const { return base_ + barriers_begin + stage * 2 * barrier_bytes(); }
   __device__ unsigned empty(unsigned stage) const { return full(stage) + barrier_bytes(); }
+  /// Batches of a warpgroup: rows of B, the list of entries, and the barriers that say that a batch is ready, or free
+  /// again.
+  __device__ unsigned batch(unsigned warpgroup, unsigned i) const {
+    return base_ + batches_begin + (warpgroup * left_batches() + i) * batch_bytes;
+  }
+  __device__ unsigned batch_list(unsigned warpgroup, unsigned i) const {
+    return base_ + lists_begin + (warpgroup * left_batches() + i) * left_list_bytes();
+  }
+  __device__ unsigned ready_batch(unsigned warpgroup, unsigned i) const {
+    return base_ + batch_barriers_begin + (warpgroup * left_batches() + i) * 2 * barrier_bytes();
+  }
+  __device__ unsigned free_batch(unsigned warpgroup, unsigned i) const {
+    return ready_batch(warpgroup, i) + barrier_bytes();
+  }
   /// A row of a warp that multiplies.
   __device__ unsigned scratch(unsigned warp) const { return base_ + scratch_begin + warp * left_scratch_bytes(config); }
   /// Strips that are kept have come; have been unpacked, so that those of another row tile may come.

@@ -1,7 +1,6 @@
 // The sums of the warps of unpack_wgmma that multiply, as wgmma's registers have them.
 #pragma once
 
-#include "parts/mma.h"
 #include "parts/wgmma.h"
 #include "parts/wgmma_sparse.h"
 #include "spmm/column_losses.h"
@@ -53,9 +52,10 @@ class WarpgroupSum {
     }
   }
 
-  /// Queues a k block's products. `first` describes the tile's first column in the stage. Neither strip nor stage may
-  /// change before finish().
-  __device__ void multiply(const UnpackedStrip<F>& strip, unsigned long long first) {
+  /// Queues a k block's products, and those of a batch of what is left over if there is one beside it. `first`
+  /// describes the tile's first column in the stage. Neither strip nor stage nor batch may change before finish().
+  template <class Batches>
+  __device__ void multiply(const UnpackedStrip<F>& strip, unsigned long long first, const Batches& batches) {
     // What a promotion left is overwritten.
     const bool accumulates = !promotes || (config.promotion_blocks > 1 && blocks_ > 0);
     begin_multiplications();
@@ -71,23 +71,34 @@ class WarpgroupSum {
     multiply_high<2>(strip, first, accumulates);
     multiply_high<3>(strip, first, accumulates);
     commit_multiplications();
+    if (batches.due()) multiply_batch(batches);
+  }
+
+  /// The products of another batch.
+  template <class Batches>
+  __device__ void multiply_further(const Batches& batches) {
+    multiply_batch(batches);
+    wait_multiplications();
   }
 
   /// Waits for the queued products. `scales`: of the tile's columns, in shared memory, the same for all k blocks of a
   /// promotion. `is_last`: there is no k block after this one.
-  __device__ void finish(unsigned scales, bool is_last) {
+  template <class Batches>
+  __device__ void finish(unsigned scales, bool is_last, Batches& batches) {
     if constexpr (promotes) {
       const bool due = ++blocks_ == config.promotion_blocks || is_last;
       if constexpr (defers_factors)
         if (due && !with_factors_) apply_factors_if_large(scales);
       if (due) losses_.add([&](unsigned column) { return load_shared_pair(scales + 4 * column); });
       wait_multiplications();
+      batches.settle(*this);
       if (!due) return;
       blocks_ = 0;
       if (with_factors_) promote<true>(scales);
       else promote<false>(scales);
     } else {
       wait_multiplications();
+      batches.settle(*this);
     }
     if constexpr (sets_aside)
       if (++promotions_ == long_sum_blocks() / config.promotion_blocks) set_aside();
@@ -109,18 +120,6 @@ class WarpgroupSum {
       float& sum = total(4 * octet + 2 * upper + j);
       sum = fmaf(pair.at[j], factor, sum);
     }
-  }
-
-  /// Eight columns of what is left over by eight rows of B, of an octet of columns: the first half of an mma's k.
-  __device__ void multiply_left_over(int octet, const unsigned (&a)[4], unsigned b) {
-    float products[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) products[i] = total(4 * octet + i);
-    const unsigned both[2] = {b, 0};
-    if constexpr (type == Dtype::f16) mma_f16(products, a, both);
-    else mma_bf16(products, a, both);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) total(4 * octet + i) = products[i];
   }
 
   /// Once, after end(): makes NaN of sums that cannot vouch for themselves. Rarely is anything lost.
@@ -173,6 +172,17 @@ class WarpgroupSum {
 #pragma unroll
       for (int i = 0; i < 4; ++i)
         if (!(fabsf(sums[i]) >= bars[i])) total(4 * octet + i) = unfit_sum();
+    }
+  }
+
+  template <class Batches>
+  __device__ void multiply_batch(const Batches& batches) {
+    if constexpr (batches_left_over(config)) {
+      unsigned a[4];
+      batches.take(a);
+      begin_multiplications();
+      WarpgroupMma<config.tile_columns>::template multiply<type, DenseLine::columns>(sums_, a, batches.dense(), true);
+      commit_multiplications();
     }
   }
 

@@ -16,6 +16,7 @@ UnpackWgmmaConfig fours(const Spmm& problem, int tile_columns) {
   UnpackWgmmaConfig config = plain(problem, tile_columns);
   config.grain = PackedGrain::four;
   config.strip_pairs = packed_most(config.grain);
+  config.tensor_copies = true;
   return config;
 }
 
@@ -33,7 +34,7 @@ TEST_CASE("unpack_wgmma: what 16-bit fours leave over, few and many, in tiles pa
     }
 }
 
-TEST_CASE("unpack_wgmma: what 16-bit fours leave over in each slice and group of k, of a batch whose rows lie apart") {
+TEST_CASE("unpack_wgmma: what 16-bit fours leave over in each slice of k, of a batch whose rows lie apart") {
   for (const Dtype element : {Dtype::f16, Dtype::bf16})
     for (const int columns : {128, 256}) {
       Spmm problem = problem_of(columns + 40, element);
@@ -48,11 +49,6 @@ TEST_CASE("unpack_wgmma: what 16-bit fours leave over in each slice and group of
       config.cluster_sums = true;
       for (const double sparsity : sparsities)
         check_one(UnpackCase(sparse::uniform(300, 700, sparsity, seed), problem, seed), config);
-      if (columns == 256) continue;
-      config.warpgroups = 1;
-      config.k_groups = 2;
-      for (const double sparsity : sparsities)
-        check_one(UnpackCase(sparse::uniform(300, 700, sparsity, seed), problem, seed), config);
     }
 }
 
@@ -65,4 +61,17 @@ TEST_CASE("unpack_wgmma: what 16-bit fours leave over beside sums that are promo
     for (const double sparsity : sparsities)
       check_one(UnpackCase(sparse::uniform(200, 640, sparsity, seed), problem, seed), config);
   }
+}
+
+TEST_CASE("unpack_wgmma: what 16-bit fours leave over from tile to tile") {
+  for (const int columns : {64, 256})
+    for (const bool persistent : {false, true}) {
+      const Spmm problem = problem_of(2 * columns + 8, persistent ? Dtype::f16 : Dtype::bf16);
+      UnpackWgmmaConfig config = fours(problem, columns);
+      config.persistent = persistent;
+      config.overlap = !persistent;
+      config.warpgroups = persistent ? 2 : 1;
+      for (const double sparsity : {0.9, 0.5})
+        check_one(UnpackCase(sparse::uniform(150, 448, sparsity, seed), problem, seed), config);
+    }
 }

@@ -145,7 +145,7 @@ UnpackWgmmaTraits traits(const SpmmQuery& query, const UnpackWgmmaConfig& config
   UnpackWgmmaTraits t = stage_traits(query, config);
   t.batched = query.problem.batch > 1;
   t.long_sums = config.mode == PackedMode::f16x3 && slice_blocks(query, config) > long_sum_blocks();
-  if (takes_fours(config)) t.dense_vector = dense_vector(query, config);
+  if (takes_fours(config) && !batches_left_over(config)) t.dense_vector = dense_vector(query, config);
   // A kernel that sums only a part of k leaves C's layout and the epilogue to the launch that adds the parts.
   if (launched_slices(config) > 1) return t;
   take_output(query, t);

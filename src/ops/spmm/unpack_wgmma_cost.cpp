@@ -65,7 +65,7 @@ double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double parts = c.k_split * c.k_groups;
   const Left left = expected_left(query);
   const double entries = packed_strip_rows() * (left.loose / parts + left.solid);
-  if (multiplies_left_over(stage_traits(query, c), c)) return 1500 + entries * (100 + 0.37 * c.tile_columns);
+  if (batches_left_over(c)) return 0;
   constexpr double search = 3500;
   // Of a column-major B each column is in a line of its own: two cycles of the first-level cache, which warps share.
   const bool scattered = query.problem.dense_layout == Layout::column_major;
@@ -74,6 +74,13 @@ double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   // A part's entries follow one another: it has few of the rows.
   const double rows = packed_strip_rows() / parts * (1 - std::exp(-left.loose - left.solid)) + 1;
   return search + entries * entry + rows * delivery;
+}
+
+/// Entries that batches bring to a tile, for each of its k blocks.
+double batched_entries(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+  if (!batches_left_over(c)) return 0;
+  const Left left = expected_left(query);
+  return tile_rows(c) * (left.loose + left.solid) / std::max(1.0, as_double(packed_k_blocks(query.statistics.cols)));
 }
 
 /// Whether a block multiplies for long enough to hide most of its unpacking: wide tiles whose elements are one term
@@ -117,7 +124,9 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double multiplying = multiplications + barrier_latency;
   const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c)
                                              : packed_strip_columns() * c.tile_columns * (splits_dense(c) ? 4 : 2);
-  const double memory = (dense_bytes + (keeps ? 0 : strip_bytes(query, c))) / l2_bytes_per_cycle;
+  const double entries = batched_entries(query, c);
+  const double memory =
+      (dense_bytes + entries * c.tile_columns * 2 + (keeps ? 0 : strip_bytes(query, c))) / l2_bytes_per_cycle;
   // With several groups, each has the time of that many k blocks for its chain.
   const double chain =
       barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
@@ -126,7 +135,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double ring =
       ring_cycles(chain, refill_latency(c.tile_columns, terms(c)), refill, c.stages, as_double(slice_blocks(query, c)));
   return {
-      .tensor = c.warpgroups * multiplications,
+      .tensor = c.warpgroups * multiplications + entries / left_batch_rows() * c.tile_columns / 2,
       .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
       .memory = memory,
       .chain = std::max({chain / c.k_groups, ring, copies_by_threads(c) ? direct_producer_latency : producer_latency,

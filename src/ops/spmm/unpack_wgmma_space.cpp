@@ -61,10 +61,9 @@ std::vector<PackedGrain> grains(const SpmmQuery& query) {
   return {PackedGrain::pair, PackedGrain::four};
 }
 
-/// Whether fours may pay with the config: of 16 bits where tensor cores multiply what is left over.
+/// Whether fours may pay with the config: of 16 bits where what is left over comes in batches, in wide tiles.
 bool may_leave_over(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  return !takes_fours(config) || packed_splits(config.mode) ||
-         multiplies_left_over(stage_traits(query, config), config);
+  return !batches_left_over(config) || (can_batch(stage_traits(query, config), config) && config.tile_columns >= 128);
 }
 
 /// The tables' entries that the space tries with a grain: for fours, those that won somewhere and their neighbours.
@@ -109,15 +108,17 @@ int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const std::int64_t stage = stage_bytes(stage_traits(query, config), config) + 16;
   const int step = std::max(config.k_groups, splits_dense(config) ? split_block_step(config) : 1);
   const int least = std::max({2, config.k_groups * (config.overlap ? 2 : 1), step});
-  const int kept = config.kept_blocks * strip_stage_bytes(config);
+  const int beside = config.kept_blocks * strip_stage_bytes(config) + left_over_bytes(config);
   const auto fitting = static_cast<int>(std::min<std::int64_t>(
-      (std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) - kept) / stage, most_stages));
+      (std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) - beside) / stage,
+      most_stages));
   return std::max(least, fitting / step * step);
 }
 
 /// Decides the fields that a shape leaves open.
 UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
-  if (!splits_dense(config)) config.producer_warps = consumer_warps(config) > 4 || copies_by_threads(config) ? 4 : 1;
+  const bool takes_four = consumer_warps(config) > 4 || copies_by_threads(config) || batches_left_over(config);
+  if (!splits_dense(config)) config.producer_warps = takes_four ? 4 : 1;
   config.promotion_blocks = promotion_blocks(query, config);
   config.stream_output = streams_output(query, usual_l2_bytes_of_sm_90);
   config.stream_strips = reads_strips_once(query, strip_kind(query, config), config.tile_columns);
@@ -125,11 +126,11 @@ UnpackWgmmaConfig complete(const SpmmQuery& query, UnpackWgmmaConfig config) {
   return config;
 }
 
-/// Whether it may pay: blocks have several tiles each, and operands come without them. What fours leave over would wait
-/// behind the next tile's copies: 1.08 to 1.13 of the time.
+/// Whether it may pay: blocks have several tiles each, and operands come without them. What fours of f32 leave over
+/// would wait behind the next tile's copies.
 bool may_persist(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  return !takes_fours(config) && (config.tensor_copies || config.prepare_dense) && config.k_groups == 1 &&
-         shares_tiles(query, tile_rows(config), config.tile_columns, config.min_blocks);
+  return (!takes_fours(config) || batches_left_over(config)) && (config.tensor_copies || config.prepare_dense) &&
+         config.k_groups == 1 && shares_tiles(query, tile_rows(config), config.tile_columns, config.min_blocks);
 }
 
 /// The same whose A stays in registers from tile to tile, if all of it fits them.

@@ -55,7 +55,7 @@ TEST_CASE("unpack_wgmma takes fours where few nonzeros are, and where it does re
                  "packed strips of that grain"));
 }
 
-TEST_CASE("fours of 16 bits are tried where B is row-major, in blocks of one tile and two warpgroups at most") {
+TEST_CASE("fours of 16 bits are tried where B is row-major, in blocks of two warpgroups at most") {
   const auto fours_of = [](const Spmm& problem, double density) {
     std::vector<UnpackWgmmaConfig> fours;
     for (const UnpackWgmmaConfig& c : ops::unpack_wgmma::space(query_of(problem, statistics_of(8192, 8192, density))))
@@ -65,12 +65,11 @@ TEST_CASE("fours of 16 bits are tried where B is row-major, in blocks of one til
   const std::vector<UnpackWgmmaConfig> fours = fours_of({.n = 1024, .element = Dtype::bf16}, 0.1);
   CHECK_FALSE(fours.empty());
   for (const UnpackWgmmaConfig& c : fours) {
-    CHECK_FALSE(c.persistent);
     CHECK(c.warpgroups <= 2);
-    CHECK(multiplies_left_over(UnpackWgmmaTraits{}, c));
+    CHECK(batches_left_over(c));
+    CHECK(can_batch(UnpackWgmmaTraits{}, c));
   }
   CHECK(fours_of({.n = 1024, .element = Dtype::bf16}, 0.12).empty());
   CHECK(fours_of({.n = 1024, .element = Dtype::bf16, .dense_layout = Layout::column_major}, 0.02).empty());
-  for (const UnpackWgmmaConfig& c : fours_of({.n = 1024}, 0.1))
-    CHECK_FALSE(multiplies_left_over(UnpackWgmmaTraits{}, c));
+  for (const UnpackWgmmaConfig& c : fours_of({.n = 1024}, 0.1)) CHECK_FALSE(batches_left_over(c));
 }
