@@ -134,6 +134,7 @@ inline void check_output(const tune::SpmmHost& host, const std::vector<float>& o
       const double allowed = 1.2 * tolerance * sizes[i] + sparse::unit_roundoff(type) * std::fabs(reference[i]) * 1.01 +
                              sparse::smallest_value(type);
       if (std::fabs(static_cast<double>(found[i]) - reference[i]) <= allowed) continue;
+      if (std::isnan(found[i]) && std::isnan(reference[i])) continue;
       if (wrong++ == 0)
         first = fmt::format("product {}, row {}, column {}: {} where {} is right (sum of magnitudes {})", product,
                             static_cast<std::int64_t>(i) / n, static_cast<std::int64_t>(i) % n, found[i], reference[i],

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <limits>
 
 #include "device/unpack_wgmma_checks.hpp"
 #include "sparse/generate.hpp"
@@ -73,5 +74,16 @@ TEST_CASE("unpack_wgmma: what 16-bit fours leave over from tile to tile") {
       config.warpgroups = persistent ? 2 : 1;
       for (const double sparsity : {0.9, 0.5})
         check_one(UnpackCase(sparse::uniform(150, 448, sparsity, seed), problem, seed), config);
+    }
+}
+
+TEST_CASE("unpack_wgmma: what 16-bit fours leave over takes nothing from rows of B that only their neighbours name") {
+  for (const Dtype element : {Dtype::f16, Dtype::bf16})
+    for (const int columns : {128, 256}) {
+      UnpackCase c(sparse::uniform(150, 448, 0.8, seed), problem_of(columns, element), seed);
+      // An element that is no number in every fifth row of B, each in another column.
+      for (std::int64_t k = 0; k < 448; k += 5)
+        c.host.dense[static_cast<std::size_t>(k * columns + k % columns)] = std::numeric_limits<float>::quiet_NaN();
+      check_one(c, fours(c.problem(), columns));
     }
 }
