@@ -89,6 +89,11 @@ constexpr unsigned packed_left_place(int row, unsigned column) { return column |
 constexpr unsigned packed_left_row(unsigned place) { return place >> 28; }
 constexpr unsigned packed_left_column(unsigned place) { return place & 0xfffffffU; }
 
+/// Of so many entries those before a part's: each of the parts takes as many as the others, whatever their columns are.
+constexpr unsigned packed_left_before(unsigned count, unsigned part, unsigned parts) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(count) * part / parts);
+}
+
 /// Which half of its pair a column has that is not left over.
 constexpr int four_half(unsigned four, int column) {
   return sparse_places(sparse_taken(four, 0)).lower == static_cast<unsigned>(column % 4) ? 0 : 1;

@@ -24,7 +24,7 @@ struct UnpackWgmmaTraits {
   bool residual = false;
   bool accumulate = false;
   int dense_vector =
-      1;  ///< columns of B that lie side by side and are loaded at once; asked for where the grain leaves nonzeros over
+      1;  ///< columns of B that lie side by side and are loaded at once; asked for where f32 nonzeros are left over
   bool long_sums = false;  ///< a slice of k is so long that sums are set aside on the way, to be added at its end: see
                            ///< long_sum_blocks()
   Dtype bias_element = Dtype::f32;  ///< of the bias
@@ -74,7 +74,7 @@ struct UnpackWgmmaConfig {
 struct UnpackWgmmaArgs {
   PackedStrips strips;
   const void* dense;           ///< B, or its tiles
-  WholeDense whole_dense;      ///< read where the grain leaves nonzeros over, and where sums are made again
+  WholeDense whole_dense;      ///< read where f32 nonzeros are left over, and where sums are made again
   const float* column_scales;  ///< of tiles; read where the mode scales
   void* output;
   const void* residual;  ///< lies as C does

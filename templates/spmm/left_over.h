@@ -18,8 +18,7 @@
 
 namespace vostok {
 
-/// The entries of a strip that are a part's. Of several parts of k each takes as many as the others, whatever their
-/// columns are.
+/// The entries of a strip that are a part's, of several parts of k.
 template <class F>
 class LeftOverEntries {
   static constexpr unsigned parts = F::config.k_split * F::config.k_groups;
@@ -32,11 +31,9 @@ class LeftOverEntries {
   __device__ LeftOverEntries(const LeftOver& left_over, long long first_row, unsigned part) {
     const unsigned first = load_global(left_over.row_starts + first_row);
     const unsigned count = load_global(left_over.row_starts + first_row + packed_strip_rows()) - first;
-    const auto share = [&](unsigned of) {
-      return static_cast<unsigned>(static_cast<unsigned long long>(count) * of / parts);
-    };
-    entries_ = reinterpret_cast<const Entry*>(left_over.entries) + (first + share(part));
-    count_ = share(part + 1) - share(part);
+    const unsigned before = packed_left_before(count, part, parts);
+    entries_ = reinterpret_cast<const Entry*>(left_over.entries) + (first + before);
+    count_ = packed_left_before(count, part + 1, parts) - before;
   }
 
   __device__ unsigned count() const { return count_; }
@@ -52,14 +49,6 @@ class LeftOverEntries {
   const Entry* entries_;
   unsigned count_;
 };
-
-/// Columns that the tile has from `column` on.
-template <class F>
-__device__ inline int tile_columns_from(const UnpackWgmmaArgs& args, long long first_column, long long column) {
-  const long long end = first_column + F::config.tile_columns;
-  const long long last = end < args.n ? end : args.n;
-  return column < last ? static_cast<int>(last - column) : 0;
-}
 
 template <class F>
 class LeftOverProducts {
@@ -84,7 +73,8 @@ class LeftOverProducts {
     const long long column = first_column + static_cast<long long>(threadIdx.x % 32) * columns;
     dense_ = static_cast<const Stored*>(args.whole_dense.first) + product * args.whole_dense.stride +
              column * args.whole_dense.column_step;
-    columns_ = tile_columns_from<F>(args, first_column, column);
+    const long long last = first_column + config.tile_columns < args.n ? first_column + config.tile_columns : args.n;
+    columns_ = column < last ? static_cast<int>(last - column) : 0;
     next_chunk_ = entries_.load(0);
   }
 

@@ -1,9 +1,9 @@
 // What packed strips of grain four leave over (abi/packed_fours.h), of 16-bit elements, multiplied by wgmma like the
 // strips themselves: sixteen entries of a warpgroup's 64 rows are a batch, as many columns of an A that is almost all
 // zeros, beside the rows of B that they name. For each warpgroup one of the warps that copying leaves idle has those
-// rows copied, batch after batch, while k blocks are multiplied (bench/notes/fours.md#fours-of-16-bits).
+// rows copied, batch after batch, while k blocks are multiplied (bench/notes/fours.md#batches).
 //
-// Batches are multiplied beside k blocks, as many beside each: so sums are the same in every run.
+// Batches are spread evenly over the k blocks beside which they are multiplied: so sums are the same in every run.
 #pragma once
 
 #include "abi/packed_fours.h"
@@ -30,8 +30,7 @@ __device__ inline void initialise_batches(const UnpackWgmmaStages<F>& stages) {
     }
 }
 
-/// The entries of a warpgroup's rows that are a tile's: those of its slice of k, which has as many as the others,
-/// whatever their columns are.
+/// The entries of a warpgroup's rows that are a tile's: those of its slice of k.
 template <class F>
 struct LeftOverShare {
   const unsigned* row_starts;  ///< of the warpgroup's first row
@@ -42,11 +41,9 @@ struct LeftOverShare {
     constexpr unsigned rows = 4 * packed_strip_rows();
     row_starts = left_over.row_starts + (tile.first_strip() + 4 * warpgroup) * packed_strip_rows();
     const unsigned begin = load_ahead(row_starts), all = load_ahead(row_starts + rows) - begin;
-    const auto share = [&](unsigned of) {
-      return static_cast<unsigned>(static_cast<unsigned long long>(all) * of / F::config.k_split);
-    };
-    first = begin + share(tile.slice);
-    count = share(tile.slice + 1) - share(tile.slice);
+    const unsigned before = packed_left_before(all, tile.slice, F::config.k_split);
+    first = begin + before;
+    count = packed_left_before(all, tile.slice + 1, F::config.k_split) - before;
   }
 
   __device__ unsigned batches() const { return (count + left_batch_rows() - 1) / left_batch_rows(); }
@@ -93,8 +90,6 @@ class LeftOverCollector {
       batch_.advance();
     }
   }
-
-  __device__ void end() { wait_async<0>(); }
 
  private:
   static __device__ unsigned lane() { return threadIdx.x % 32; }

@@ -72,7 +72,7 @@ __device__ inline void collect_left_over(const UnpackWgmmaArgs& args, const Unpa
   LeftOverCollector<F> collector(stages, warp);
   wait_for_previous_launch();
   tile.visit_all(args, [](const UnpackTile<F>&) {}, [&](const UnpackTile<F>& one) { collector.collect(args, one); });
-  collector.end();
+  wait_async<0>();
 }
 
 template <class F>

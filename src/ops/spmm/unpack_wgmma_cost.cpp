@@ -56,16 +56,14 @@ double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return tile_strips(c) * (packed_header_bytes(c.grain) + 8 + 4.0 * terms(c) * expected_pairs(query, c));
 }
 
-/// Cycles of a block before its first k block, for what is left over: to find a warp's entries, then for each of them
-/// and, without tensor cores, for each row that gets sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to
-/// 8192x8192, n = 32 and 256; on tensor cores to n = 256 to 4096 at 90 to 98 %
-/// (bench/notes/cost_models.md#what-fours-leave-over).
+/// Cycles of a block before its first k block, for what is left over without batches: to find a warp's entries, then
+/// for each of them and for each row that gets sums. Fitted to 8192x2048, n = 128, at 80 to 95 % zeros, and to
+/// 8192x8192, n = 32 and 256 (bench/notes/cost_models.md#what-fours-leave-over).
 double left_cycles(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
-  if (!takes_fours(c)) return 0;
+  if (!takes_fours(c) || batches_left_over(c)) return 0;
   const double parts = c.k_split * c.k_groups;
   const Left left = expected_left(query);
   const double entries = packed_strip_rows() * (left.loose / parts + left.solid);
-  if (batches_left_over(c)) return 0;
   constexpr double search = 3500;
   // Of a column-major B each column is in a line of its own: two cycles of the first-level cache, which warps share.
   const bool scattered = query.problem.dense_layout == Layout::column_major;
