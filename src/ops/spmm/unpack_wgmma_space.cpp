@@ -67,11 +67,9 @@ bool may_leave_over(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 }
 
 /// The tables' entries that the space tries with a grain: for fours, those that won somewhere and their neighbours.
-/// With half the multiplications, a k block leaves less to distribute among groups. Four warpgroups of 16-bit fours
-/// spill, and take 1.1 to 1.3 of the time of two.
-std::span<const Warpgroups> warpgroups_tried(const SpmmQuery& query, PackedGrain grain) {
-  const std::size_t of_fours = query.problem.element == Dtype::f32 ? 4 : 2;
-  return std::span(warpgroup_counts).first(grain == PackedGrain::four ? of_fours : warpgroup_counts.size());
+/// With half the multiplications, a k block leaves less to distribute among groups.
+std::span<const Warpgroups> warpgroups_tried(PackedGrain grain) {
+  return std::span(warpgroup_counts).first(grain == PackedGrain::four ? 4 : warpgroup_counts.size());
 }
 std::span<const int> raster_rows_tried(PackedGrain grain) {
   return std::span(raster_row_counts).first(grain == PackedGrain::four ? 2 : raster_row_counts.size());
@@ -137,7 +135,7 @@ bool may_persist(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 std::optional<UnpackWgmmaConfig> with_kept_strips(const SpmmQuery& query, UnpackWgmmaConfig config) {
   constexpr std::int64_t most_kept = 8;
   const std::int64_t k_blocks = packed_k_blocks(query.statistics.cols);
-  if (config.overlap || terms(config) > 1 || k_blocks > most_kept) return std::nullopt;
+  if (config.overlap || terms(config) > 1 || takes_fours(config) || k_blocks > most_kept) return std::nullopt;
   config.kept_blocks = static_cast<int>(k_blocks);
   config.stages = stages_that_fit(query, config);
   return config;
@@ -148,7 +146,7 @@ template <class Visit>
 void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, Visit visit) {
   for (const PackedMode mode : product_modes(query))
     for (const auto [prepare_dense, tensor_copies, producer_warps] : dense_ways(query))
-      for (const auto [warpgroups, k_groups] : warpgroups_tried(query, grain))
+      for (const auto [warpgroups, k_groups] : warpgroups_tried(grain))
         for (const int tile_columns : column_counts)
           for (const int min_blocks : blocks_of_multiprocessor)
             for (const bool overlap : {true, false}) {
