@@ -64,16 +64,17 @@ TEST_CASE("unpack_wgmma: what 16-bit fours leave over beside sums that are promo
   }
 }
 
-TEST_CASE("unpack_wgmma: what 16-bit fours leave over from tile to tile") {
+TEST_CASE(
+    "unpack_wgmma: what 16-bit fours leave over from tile to tile of persistent blocks, of more than fill a GPU") {
   for (const int columns : {64, 256})
-    for (const bool persistent : {false, true}) {
-      const Spmm problem = problem_of(2 * columns + 8, persistent ? Dtype::f16 : Dtype::bf16);
+    for (const bool overlap : {false, true}) {
+      const Spmm problem = problem_of(1904, overlap ? Dtype::f16 : Dtype::bf16);
       UnpackWgmmaConfig config = fours(problem, columns);
-      config.persistent = persistent;
-      config.overlap = !persistent;
-      config.warpgroups = persistent ? 2 : 1;
+      config.persistent = true;
+      config.overlap = overlap;
+      config.warpgroups = 2;
       for (const double sparsity : {0.9, 0.5})
-        check_one(UnpackCase(sparse::uniform(150, 448, sparsity, seed), problem, seed), config);
+        check_one(UnpackCase(sparse::uniform(2200, 200, sparsity, seed), problem, seed), config);
     }
 }
 

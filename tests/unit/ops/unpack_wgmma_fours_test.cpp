@@ -68,8 +68,33 @@ TEST_CASE("fours of 16 bits are tried where B is row-major, in blocks of two war
     CHECK(c.warpgroups <= 2);
     CHECK(batches_left_over(c));
     CHECK(can_batch(UnpackWgmmaTraits{}, c));
+    CHECK(c.kept_blocks == 0);
   }
   CHECK(fours_of({.n = 1024, .element = Dtype::bf16}, 0.12).empty());
   CHECK(fours_of({.n = 1024, .element = Dtype::bf16, .dense_layout = Layout::column_major}, 0.02).empty());
   for (const UnpackWgmmaConfig& c : fours_of({.n = 1024}, 0.1)) CHECK_FALSE(batches_left_over(c));
+}
+
+TEST_CASE(
+    "fours of 16 bits take a row-major B by the copy engine, one group, and a warp beside it for each warpgroup") {
+  const ops::SpmmQuery query = query_of({.n = 1024, .element = Dtype::f16}, statistics_of(512, 448, 0.1));
+  const std::vector<UnpackWgmmaConfig> space = ops::unpack_wgmma::space(query);
+  const auto fours = std::ranges::find_if(space, [&](const UnpackWgmmaConfig& c) {
+    return c.grain == PackedGrain::four && c.warpgroups == 1 && !ops::unpack_wgmma::forbidden(query, c);
+  });
+  REQUIRE(fours != space.end());
+  const auto reason = [&](const ops::SpmmQuery& of, const auto& change) {
+    UnpackWgmmaConfig config = *fours;
+    change(config);
+    return ops::unpack_wgmma::forbidden(of, config).value_or("");
+  };
+  constexpr const char* rule = "16-bit pairs of four columns";
+  CHECK(contains(reason(query, [](UnpackWgmmaConfig& c) { c.tensor_copies = false; }), rule));
+  CHECK(contains(reason(query, [](UnpackWgmmaConfig& c) { c.k_groups = 2; }), rule));
+  CHECK(contains(reason(query, [](UnpackWgmmaConfig& c) { c.producer_warps = 1; }), rule));
+  CHECK(contains(reason(query, [](UnpackWgmmaConfig& c) { c.warpgroups = 4; }), rule));
+  CHECK(contains(reason(query, [](UnpackWgmmaConfig& c) { c.tile_columns = 32; }), rule));
+  const ops::SpmmQuery columns =
+      query_of({.n = 1024, .element = Dtype::f16, .dense_layout = Layout::column_major}, statistics_of(512, 448, 0.1));
+  CHECK(contains(reason(columns, [](UnpackWgmmaConfig&) {}), rule));
 }
