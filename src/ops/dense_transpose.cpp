@@ -9,22 +9,24 @@ static_assert(codegen::lists_every_field<DenseTransposeTraits>(),
 static_assert(codegen::lists_every_field<DenseTransposeConfig>(),
               "fields(DenseTransposeConfig) must name every member");
 
-DenseTransposeTraits traits(Dtype element) { return {.element_bytes = size_of(element)}; }
+DenseTransposeTraits traits(Dtype element, bool aligned) {
+  return {.element_bytes = size_of(element), .chunks = aligned && size_of(element) == 2};
+}
 
 /// Rows of a tile have 128 bytes for every element type.
 DenseTransposeConfig config(Dtype element) { return {.tile = 128 / size_of(element), .threads = 256}; }
 
-codegen::KernelRequest request(Dtype element) {
+codegen::KernelRequest request(Dtype element, bool aligned) {
   return {.family = "dense_transpose",
           .header = "dense/transpose.h",
-          .expression = codegen::name_expression("dense_transpose", "DenseTransposeTraits", traits(element),
+          .expression = codegen::name_expression("dense_transpose", "DenseTransposeTraits", traits(element, aligned),
                                                  "DenseTransposeConfig", config(element))};
 }
 
-device::LaunchShape shape(Dtype element) {
+device::LaunchShape shape(Dtype element, bool aligned) {
   return {.grid = {},
           .block = {static_cast<unsigned>(config(element).threads)},
-          .shared_bytes = shared_bytes(traits(element), config(element))};
+          .shared_bytes = shared_bytes(traits(element, aligned), config(element))};
 }
 
 device::Dim3 bind(const DenseTransposition& t, int tile, DenseTransposeArgs& args) {

@@ -34,27 +34,29 @@ inline void* workspace_at(void* workspace, std::int64_t offset_bytes) {
 
 namespace dense_transpose {
 
-DenseTransposeTraits traits(Dtype element);
+/// `aligned`: lines of both sides begin at multiples of 16 bytes.
+DenseTransposeTraits traits(Dtype element, bool aligned);
 DenseTransposeConfig config(Dtype element);
-codegen::KernelRequest request(Dtype element);
-device::LaunchShape shape(Dtype element);
+codegen::KernelRequest request(Dtype element, bool aligned);
+device::LaunchShape shape(Dtype element, bool aligned);
 /// Fills the kernel's arguments; returns the grid.
 device::Dim3 bind(const DenseTransposition& transposition, int tile, DenseTransposeArgs& args);
 
 }  // namespace dense_transpose
 
 /// The launch of the transposition that `describe(call)` returns for a call's arguments: pointers, and sizes that may
-/// depend on the call's n. `describe` is a trivially copyable function object, for example
+/// depend on the call's n. `aligned`: lines of both sides begin at multiples of 16 bytes. `describe` is a trivially
+/// copyable function object, for example
 ///   [k](const SpmmArguments& call) { return DenseTransposition{.source = call.dense, .destination = call.workspace,
 ///   .rows = call.n, .columns = k}; }
 template <class Call, class Describe>
-Launch transpose_launch(Dtype element, const Describe& describe) {
+Launch transpose_launch(Dtype element, bool aligned, const Describe& describe) {
   const auto binding = [describe, tile = dense_transpose::config(element).tile](const Call& call,
                                                                                 DenseTransposeArgs& args) {
     return dense_transpose::bind(describe(call), tile, args);
   };
-  return Launch::of<Call, DenseTransposeArgs>(dense_transpose::request(element), dense_transpose::shape(element),
-                                              binding);
+  return Launch::of<Call, DenseTransposeArgs>(dense_transpose::request(element, aligned),
+                                              dense_transpose::shape(element, aligned), binding);
 }
 
 }  // namespace vostok::ops

@@ -8,6 +8,8 @@ namespace vostok {
 
 struct DenseTransposeTraits {
   int element_bytes = 4;  ///< 2 or 4: elements are moved as bits
+  bool chunks =
+      false;  ///< elements of 2 bytes whose lines begin at multiples of 16 bytes on both sides: so many at once
 };
 
 struct DenseTransposeConfig {
@@ -30,6 +32,7 @@ struct DenseTransposeArgs {
 template <FieldsOf<DenseTransposeTraits> S, class Visit>
 constexpr void fields(S& traits, Visit&& visit) {
   visit("element_bytes", traits.element_bytes);
+  visit("chunks", traits.chunks);
 }
 
 template <FieldsOf<DenseTransposeConfig> S, class Visit>
@@ -44,8 +47,9 @@ constexpr int tile_row_bytes(const DenseTransposeTraits& traits, const DenseTran
   return config.tile * traits.element_bytes + 4;
 }
 
+/// Of chunks, rows of 128 bytes, swizzled.
 constexpr int shared_bytes(const DenseTransposeTraits& traits, const DenseTransposeConfig& config) {
-  return config.tile * tile_row_bytes(traits, config);
+  return config.tile * (traits.chunks ? config.tile * traits.element_bytes : tile_row_bytes(traits, config));
 }
 
 }  // namespace vostok

@@ -59,6 +59,12 @@ constexpr int sum_registers(const UnpackWgmmaConfig& config) {
 constexpr int left_lane_columns(const UnpackWgmmaConfig& config) {
   return config.tile_columns > 32 ? config.tile_columns / 32 : 1;
 }
+/// Whether a launch before makes rows of a column-major B, which are then copied as they lie: the kernel's own config
+/// is without prepare_dense.
+constexpr bool transposes_dense(const UnpackWgmmaConfig& config) {
+  return config.prepare_dense && config.tensor_copies;
+}
+
 /// Whether k runs along the lines of B in shared memory: where it does in a B that was not prepared.
 constexpr bool lines_along_k(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
   return !config.prepare_dense && traits.dense_layout == Layout::column_major;
@@ -228,8 +234,8 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
        [&] { return packed_mode_serves(c.mode, t.element); });
   rule("an f32 B is split by threads: tensor_copies takes 16-bit elements",
        [&] { return !c.tensor_copies || !packed_splits(c.mode); });
-  rule("tensor_copies takes B from where it lies: prepare_dense is false",
-       [&] { return !c.tensor_copies || !c.prepare_dense; });
+  rule("tensor_copies beside prepare_dense takes rows that a launch before made of a column-major B of 16 bits",
+       [&] { return !transposes_dense(c) || t.dense_layout == Layout::row_major; });
   rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
   // Parities tell two rounds of a stage apart. A group that comes to a stage must have been there in the round before:
   // copies that were queued in order need not arrive in order.

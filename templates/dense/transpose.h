@@ -4,6 +4,7 @@
 
 #include "abi/dense_transpose.h"
 #include "abi/fixed.h"
+#include "dense/transpose_chunks.h"
 #include "parts/dependent_launch.h"
 #include "parts/loads.h"
 #include "parts/shared.h"
@@ -32,6 +33,28 @@ __device__ inline void visit_tile(long long rows, long long columns, Visit visit
 #pragma unroll
     for (int column = lane; column < tile; column += 32)
       if (column < columns) visit(row, column);
+}
+
+template <class F>
+struct ChunkedTile {
+  alignas(16) unsigned char bytes[shared_bytes(F::traits, F::config)];
+};
+
+/// The same 16 bytes at a time.
+template <class F>
+__device__ inline void transpose_chunks(const DenseTransposeArgs& args, long long matrix, long long first_row,
+                                        long long first_column) {
+  using Stored = unsigned short;
+  unsigned char* const shared = dynamic_shared<ChunkedTile<F>>().bytes;
+  const auto* const source = static_cast<const Stored*>(args.source) + matrix * args.source_stride +
+                             first_row * args.source_leading + first_column;
+  auto* const destination = static_cast<Stored*>(args.destination) + matrix * args.destination_stride +
+                            first_column * args.destination_leading + first_row;
+  const long long rows = args.rows - first_row, columns = args.columns - first_column;
+  TransposeChunks<F>(source, args.source_leading, rows, columns).lay(shared);
+  __syncthreads();
+  TransposeChunks<F>::store(shared, destination, args.destination_leading, columns, rows);
+  __syncthreads();
 }
 
 template <class F>
@@ -67,8 +90,11 @@ __global__ void __launch_bounds__(F::config.threads) dense_transpose(const __gri
   follow_previous_launch();
   const long long tiles_across = (args.columns + tile - 1) / tile;
   const long long tiles = tiles_across * ((args.rows + tile - 1) / tile);
-  for (long long i = blockIdx.x; i < tiles; i += gridDim.x)
-    transpose_tile<F>(args, matrix, i / tiles_across * tile, i % tiles_across * tile);
+  for (long long i = blockIdx.x; i < tiles; i += gridDim.x) {
+    const long long first_row = i / tiles_across * tile, first_column = i % tiles_across * tile;
+    if constexpr (F::traits.chunks) transpose_chunks<F>(args, matrix, first_row, first_column);
+    else transpose_tile<F>(args, matrix, first_row, first_column);
+  }
 }
 
 }  // namespace vostok

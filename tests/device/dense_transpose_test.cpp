@@ -37,10 +37,11 @@ constexpr std::int64_t offset_bytes = 256;
 
 /// `grid` replaces the launch's own where it has blocks.
 template <class Bits>
-void check_transpose(const NamedDevice& on, Dtype element, const Shape& shape, device::Dim3 grid = {0, 0, 0}) {
+void check_transpose(const NamedDevice& on, Dtype element, const Shape& shape, device::Dim3 grid = {0, 0, 0},
+                     bool aligned = false) {
   INFO(on.name, ": ", shape.rows, " x ", shape.columns, ", leading ", shape.source_leading, " and ",
        shape.destination_leading, ", batch ", shape.batch, ", ", name(element));
-  ops::Launch launch = ops::transpose_launch<Call>(element, [shape](const Call& call) {
+  ops::Launch launch = ops::transpose_launch<Call>(element, aligned, [shape](const Call& call) {
     return ops::DenseTransposition{.source = call.operand,
                                    .destination = ops::workspace_at(call.workspace, offset_bytes),
                                    .rows = call.n,
@@ -98,6 +99,19 @@ TEST_CASE(
       check_transpose<std::uint32_t>(on, Dtype::f32, shape);
       check_transpose<std::uint16_t>(on, Dtype::bf16, shape);
     }
+}
+
+TEST_CASE("lines that begin at multiples of 16 bytes are transposed 16 bytes at a time, with ends of any length") {
+  const std::vector<Shape> shapes = {{64, 64},
+                                     {8, 200},
+                                     {200, 8},
+                                     {1, 64, 64, 8},
+                                     {33, 95, 104, 40},
+                                     {70, 130, 136, 72, 3},
+                                     {5, 7, 16, 8, 4, 8, 16},
+                                     {129, 193, 200, 136}};
+  for (const NamedDevice& on : kernel_devices())
+    for (const Shape& shape : shapes) check_transpose<std::uint16_t>(on, Dtype::bf16, shape, {0, 0, 0}, true);
 }
 
 TEST_CASE(

@@ -74,10 +74,12 @@ inline void check_one(const UnpackCase& c, const UnpackWgmmaConfig& config) {
   }
 }
 
-/// The same product by a 2:4 sparse A, where stages still fit.
+/// The same product by a 2:4 sparse A, where stages still fit and what 16-bit fours leave over comes in batches.
 inline void check_fours(const UnpackCase& c, UnpackWgmmaConfig config) {
   config.grain = PackedGrain::four;
   config.strip_pairs = std::min(config.strip_pairs, packed_most(config.grain));
+  if (batches_left_over(config) && !can_batch(ops::unpack_wgmma::stage_traits(c.query(nullptr), config), config))
+    return;
   const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
   if (!reason || reason->find("shared memory") == std::string::npos) check_one(c, config);
 }
@@ -98,6 +100,23 @@ inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int p
   if (producer_warps == 4) check_fours(c, config);
 }
 
+/// The config with copies of 16 bits by the copy engine, of rows made of columns too, where its boxes serve.
+inline void check_mapped(const UnpackCase& c, UnpackWgmmaConfig config) {
+  if (!copies_by_threads(config)) return;
+  config.tensor_copies = true;
+  const Layout layout = c.problem().dense_layout;
+  if (!ops::is_narrower_than_boxes(c.query(nullptr), layout, config.tile_columns)) {
+    check_one(c, config);
+    check_fours(c, config);
+  }
+  if (layout == Layout::row_major ||
+      ops::is_narrower_than_boxes(c.query(nullptr), Layout::row_major, config.tile_columns))
+    return;
+  config.prepare_dense = true;
+  check_one(c, config);
+  check_fours(c, config);
+}
+
 /// The config, its grain of four, and other ways of B: blocks that split an f32 one, or where threads copy it the copy
 /// engine, whose boxes have 64 columns.
 inline void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
@@ -105,11 +124,7 @@ inline void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
   check_fours(c, config);
   if (c.problem().element == Dtype::f32 && config.prepare_dense)
     for (const int producer_warps : {4, 8}) check_splitting(c, config, producer_warps);
-  if (!copies_by_threads(config) || ops::is_narrower_than_boxes(c.query(nullptr), config.tile_columns)) return;
-  UnpackWgmmaConfig mapped = config;
-  mapped.tensor_copies = true;
-  check_one(c, mapped);
-  check_fours(c, mapped);
+  check_mapped(c, config);
 }
 
 }  // namespace vostok::test::wgmma

@@ -1,4 +1,4 @@
-// What fours of 16 bits leave over, which unpack_wgmma multiplies by mma.sync, against float64 on every GPU of sm_90.
+// What fours of 16 bits leave over, which unpack_wgmma multiplies in batches, against float64 on every GPU of sm_90.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -50,6 +50,20 @@ TEST_CASE("unpack_wgmma: what 16-bit fours leave over in each slice of k, of a b
       config.cluster_sums = true;
       for (const double sparsity : sparsities)
         check_one(UnpackCase(sparse::uniform(300, 700, sparsity, seed), problem, seed), config);
+    }
+}
+
+TEST_CASE("unpack_wgmma: what 16-bit fours leave over of a batch in columns, of which a launch makes rows") {
+  for (const Dtype element : {Dtype::f16, Dtype::bf16})
+    for (const std::int64_t cols : {700, 448}) {
+      Spmm problem = problem_of(168, element);
+      lay_apart(problem, Layout::column_major, cols, cols == 448);
+      if (element == Dtype::f16) problem.output_layout = Layout::column_major;
+      UnpackWgmmaConfig config = fours(problem, 128);
+      config.prepare_dense = true;
+      config.k_split = 2;
+      for (const double sparsity : sparsities)
+        check_one(UnpackCase(sparse::uniform(150, cols, sparsity, seed), problem, seed), config);
     }
 }
 

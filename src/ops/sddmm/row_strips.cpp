@@ -140,7 +140,7 @@ struct RowStripsBinding {
 Launch transpose_operand(const SddmmQuery& query, const void* SddmmArguments::* operand, const StoredMatrix& stored,
                          const DenseRows& rows) {
   return transpose_launch<SddmmArguments>(
-      query.problem.element, [=, batch = query.problem.batch](const SddmmArguments& call) {
+      query.problem.element, false, [=, batch = query.problem.batch](const SddmmArguments& call) {
         return DenseTransposition{.source = call.*operand,
                                   .destination = workspace_at(call.workspace, rows.workspace_offset),
                                   .rows = stored.lines,

@@ -8,6 +8,7 @@
 #include "base/checked.hpp"
 #include "codegen/expression.hpp"
 #include "ops/dense_transpose.hpp"
+#include "ops/spmm/dense_rows.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/pack_values.hpp"
 
@@ -20,9 +21,6 @@ static_assert(codegen::lists_every_field<CsrProductTraits>(), "fields(CsrProduct
 /// The length of the kernels' summation blocks. Blocked summation bounds the error's growth; `strict` promises one
 /// plain sum instead. `tf32` only permits less exact products and is served like `accurate`.
 constexpr std::int64_t blocked_sum_length = 256;
-
-/// Elements of a 16-byte aligned line.
-std::int64_t aligned_length(std::int64_t length, Dtype type) { return round_up(length, 16 / size_of(type)); }
 
 /// The alignment of every product's values. If these follow one another without gaps, only single values are sure to be
 /// aligned: the next topology of this shape may have any number of nonzeros.
@@ -43,10 +41,6 @@ bool has_wide_offsets(const SpmmQuery& query) {
   const std::int64_t bytes = checked_multiply(checked_multiply(query.statistics.cols, leading, "bytes of B"),
                                               size_of(problem.element), "bytes of B");
   return bytes > std::numeric_limits<std::int32_t>::max();
-}
-
-std::int64_t prepared_stride(const SpmmQuery& query, std::int64_t n) {
-  return query.statistics.cols * aligned_length(n, query.problem.element);
 }
 
 }  // namespace
@@ -113,34 +107,9 @@ PreparedOperands prepared_operands(const SpmmQuery& query, const Preparation& pr
     layout.bytes = round_up(layout.value_stride * layout.value_sets * size_of(problem.element), alignment_bytes);
   }
   layout.dense_offset_bytes = layout.bytes;
-  if (preparation.prepare_dense)
-    layout.bytes += round_up(checked_multiply(prepared_stride(query, query.n.most),
-                                              problem.batch * size_of(problem.element), "bytes of the workspace"),
-                             alignment_bytes);
+  if (preparation.prepare_dense) layout.bytes += dense_rows_bytes(query);
   return layout;
 }
-
-namespace {
-
-/// Transposes B [n, k] into [k, n] in the workspace.
-Launch prepare_launch(const SpmmQuery& query, std::int64_t offset_bytes) {
-  const Spmm& problem = query.problem;
-  return transpose_launch<SpmmArguments>(
-      problem.element,
-      [k = query.statistics.cols, batch = problem.batch, leading = problem.dense_leading, stride = problem.dense_stride,
-       offset_bytes, element = problem.element](const SpmmArguments& call) {
-        return DenseTransposition{.source = call.dense,
-                                  .destination = workspace_at(call.workspace, offset_bytes),
-                                  .rows = call.n,
-                                  .columns = k,
-                                  .source_leading = leading,
-                                  .destination_leading = aligned_length(call.n, element),
-                                  .source_stride = stride,
-                                  .batch = batch};
-      });
-}
-
-}  // namespace
 
 std::vector<Launch> preparing_launches(const SpmmQuery& query, const Preparation& preparation,
                                        const TopologyPointers& topology) {
@@ -155,7 +124,7 @@ std::vector<Launch> preparing_launches(const SpmmQuery& query, const Preparation
                                        .sets = prepared.value_sets}));
   }
   if (preparation.prepare_dense && query.statistics.nonzeros > 0)
-    list.push_back(prepare_launch(query, prepared.dense_offset_bytes));
+    list.push_back(dense_rows_launch(query, prepared.dense_offset_bytes));
   return list;
 }
 

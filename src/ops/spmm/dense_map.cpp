@@ -8,8 +8,8 @@ bool is_past_tensor_maps(const SpmmQuery& query) {
   return is_past_tensor_maps(query.dense(query.n.most), query.problem.batch, query.problem.element);
 }
 
-bool is_narrower_than_boxes(const SpmmQuery& query, int tile_columns) {
-  return query.problem.dense_layout == Layout::row_major && tile_columns < box_length && query.n.most > tile_columns;
+bool is_narrower_than_boxes(const SpmmQuery& query, Layout layout, int tile_columns) {
+  return layout == Layout::row_major && tile_columns < box_length && query.n.most > tile_columns;
 }
 
 }  // namespace vostok::ops

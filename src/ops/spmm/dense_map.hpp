@@ -53,8 +53,8 @@ bool lacks_tensor_maps(const SpmmQuery& query);
 bool is_past_tensor_maps(const SpmmQuery& query);
 inline constexpr const char* past_tensor_maps_reason = "B is larger than a tensor map can say";
 
-/// Whether tiles have fewer columns than a box, which is 64 wide, and B more than a tile: boxes would then copy unused
-/// columns.
-bool is_narrower_than_boxes(const SpmmQuery& query, int tile_columns);
+/// Whether tiles have fewer columns than a box of rows, which is 64 wide, and B more than a tile: boxes would then copy
+/// unused columns. `layout`: in which B is copied.
+bool is_narrower_than_boxes(const SpmmQuery& query, Layout layout, int tile_columns);
 
 }  // namespace vostok::ops

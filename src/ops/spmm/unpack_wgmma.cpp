@@ -10,6 +10,7 @@
 #include "ops/grid.hpp"
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/dense_operands.hpp"
+#include "ops/spmm/dense_rows.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/output_traits.hpp"
 #include "ops/spmm/packed_operand.hpp"
@@ -30,16 +31,19 @@ struct Binding {
   SlicedProduct product;
   DenseOperands operands;
   std::int64_t slice_blocks;
+  Dtype element;
   bool prepares;
+  bool transposes;
 
   device::Dim3 operator()(const SpmmArguments& call, UnpackWgmmaArgs& args) const {
-    const StoredMatrix b = operands.dense(call.n);
+    const StoredMatrix own = operands.dense(call.n);
+    const StoredMatrix b = transposes ? dense_rows(call.n) : own;
     const StoredMatrix c = operands.output(call.n);
     const std::int64_t row_tiles = ceil_div(operands.m, product.tile_rows);
     const std::int64_t column_tiles = ceil_div(call.n, product.tile_columns);
     args = {.strips = packed.strips(call),
             .dense = prepares ? workspace_at(call.workspace, split.tiles_offset_bytes) : call.dense,
-            .whole_dense = whole_dense(operands.dense_layout, b, call.dense),
+            .whole_dense = whole_dense(operands.dense_layout, own, call.dense),
             .column_scales = static_cast<const float*>(workspace_at(call.workspace, split.scales_offset_bytes)),
             .output = call.output,
             .residual = call.residual,
@@ -61,6 +65,10 @@ struct Binding {
             .scale = call.scale};
     return grid_of_tiles(product, row_tiles * column_tiles, operands.batch);
   }
+
+  StoredMatrix dense_rows(std::int64_t n) const {
+    return stored_matrix(Layout::row_major, operands.k, n, aligned_length(n, element), 0);
+  }
 };
 
 SumsAgain sums_again(const SpmmQuery& query, const UnpackWgmmaConfig& config, const TopologyPointers& topology) {
@@ -72,23 +80,26 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
   const Spmm& problem = query.problem;
   const UnpackWgmmaTraits t = traits(query, config);
   const WorkspaceLayout workspace = workspace_layout(query, config);
+  UnpackWgmmaConfig own = config;
+  if (transposes_dense(config)) own.prepare_dense = false;
   codegen::KernelRequest request = {
       .family = "unpack_wgmma",
       .header = "spmm/unpack_wgmma.h",
-      .expression = codegen::name_expression("unpack_wgmma", "UnpackWgmmaTraits", t, "UnpackWgmmaConfig", config),
+      .expression = codegen::name_expression("unpack_wgmma", "UnpackWgmmaTraits", t, "UnpackWgmmaConfig", own),
       .features = "a"};
   const device::LaunchShape shape = {.grid = {},
                                      .block = {static_cast<unsigned>(threads(config))},
-                                     .shared_bytes = shared_bytes(t, config),
+                                     .shared_bytes = shared_bytes(t, own),
                                      .cluster = static_cast<unsigned>(tile_parts(config).blocks)};
   const Binding binding = {.packed = packed_operand(query, strip_kind(query, config), topology, 0),
                            .split = workspace.dense,
                            .product = workspace.product,
                            .operands = DenseOperands::of(query),
                            .slice_blocks = slice_blocks(query, config),
-                           .prepares = config.prepare_dense};
-  const DenseBoxes boxes = {
-      .layout = problem.dense_layout, .element = problem.element, .tile_columns = config.tile_columns};
+                           .element = problem.element,
+                           .prepares = config.prepare_dense,
+                           .transposes = transposes_dense(config)};
+  const DenseBoxes boxes = {.layout = t.dense_layout, .element = problem.element, .tile_columns = config.tile_columns};
   return launch_maybe_mapped<UnpackWgmmaArgs>(std::move(request), shape, binding, config.tensor_copies, boxes);
 }
 
@@ -107,9 +118,11 @@ WorkspaceLayout workspace_layout(const SpmmQuery& query, const UnpackWgmmaConfig
                   .tile_columns = prepared_columns(config),
                   .scale_blocks = scale_blocks(config),
                   .tiles_offset_bytes = layout.bytes};
-  if (config.prepare_dense) layout.bytes += split_tiles_bytes(query, config.mode, prepared_columns(config));
+  const bool splits = config.prepare_dense && !transposes_dense(config);
+  if (transposes_dense(config)) layout.bytes += dense_rows_bytes(query);
+  if (splits) layout.bytes += split_tiles_bytes(query, config.mode, prepared_columns(config));
   layout.dense.scales_offset_bytes = layout.bytes;
-  if (config.prepare_dense) layout.bytes += split_scales_bytes(query, config.mode, prepared_columns(config));
+  if (splits) layout.bytes += split_scales_bytes(query, config.mode, prepared_columns(config));
   layout.product = {.tile_rows = tile_rows(config),
                     .tile_columns = config.tile_columns,
                     .k_split = config.k_split,
@@ -191,7 +204,8 @@ struct UnpackWgmma {
     std::vector<Launch> list;
     if (packs_in_workspace(query))
       list.push_back(pack_strips_launch(query, unpack_wgmma::strip_kind(query, config), topology, 0));
-    if (config.prepare_dense) list.push_back(split_dense_launch(query, workspace.dense));
+    if (transposes_dense(config)) list.push_back(dense_rows_launch(query, workspace.dense.tiles_offset_bytes));
+    else if (config.prepare_dense) list.push_back(split_dense_launch(query, workspace.dense));
     list.push_back(unpack_wgmma::multiply_launch(query, config, topology));
     if (launched_slices(config) > 1)
       list.push_back(unpack_sum_launch(query, workspace.product, unpack_wgmma::sums_again(query, config, topology)));

@@ -42,11 +42,17 @@ constexpr std::array rules_of_tile = {
     Rule{lacks_tf32_reason, [](const Case& c) { return lacks_tf32(c.query, c.config.mode); }},
     Rule{"lines of B do not start and end at the 16 bytes of a copy: it takes prepare_dense",
          [](const Case& c) { return !c.config.prepare_dense && dense_alignment(c.query) < 16; }},
+    Rule{"rows of B are made of columns: it is column-major",
+         [](const Case& c) {
+           return transposes_dense(c.config) && c.query.problem.dense_layout != Layout::column_major;
+         }},
     Rule{lacks_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && lacks_tensor_maps(c.query); }},
     Rule{past_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
-    Rule{
-        "boxes of a row-major B have 64 columns: tensor_copies takes as many in a tile, or all that there are",
-        [](const Case& c) { return c.config.tensor_copies && is_narrower_than_boxes(c.query, c.config.tile_columns); }},
+    Rule{"boxes of a row-major B have 64 columns: tensor_copies takes as many in a tile, or all that there are",
+         [](const Case& c) {
+           return c.config.tensor_copies &&
+                  is_narrower_than_boxes(c.query, c.traits.dense_layout, c.config.tile_columns);
+         }},
     Rule{"the mask has no packed strips of that grain",
          [](const Case& c) {
            return takes_fours(c.config) && packed_strips_declined(c.query.statistics, c.config.grain).has_value();
@@ -62,7 +68,7 @@ constexpr std::array rules_of_tile = {
     of_tiles::grid_holds_tiles<Case>,
     Rule{"B has more tiles than their kernel's grid holds",
          [](const Case& c) {
-           return c.config.prepare_dense &&
+           return c.config.prepare_dense && !transposes_dense(c.config) &&
                   split_dense_declined(c.query, {.mode = c.config.mode, .tile_columns = prepared_columns(c.config)})
                       .has_value();
          }},

@@ -43,11 +43,13 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
   constexpr DenseWay prepared{true, false};
   constexpr DenseWay by_threads{false, false};
   constexpr DenseWay by_map{false, true};
+  constexpr DenseWay transposed{true, true};
   constexpr DenseWay split_by_four{false, false, 4};
   constexpr DenseWay split_by_eight{false, false, 8};
   if (dense_alignment(query) < 16) return {prepared};
   if (query.problem.element == Dtype::f32) return {prepared, split_by_four, split_by_eight};
   if (lacks_tensor_maps(query) || is_past_tensor_maps(query)) return {by_threads, prepared};
+  if (query.problem.dense_layout == Layout::column_major) return {by_map, by_threads, prepared, transposed};
   return {by_map, by_threads, prepared};
 }
 

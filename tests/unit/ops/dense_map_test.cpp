@@ -198,13 +198,12 @@ TEST_CASE(
   batch.batch = 2;
   CHECK(ops::is_past_tensor_maps(query_of(batch, layer)));
 
-  CHECK(ops::is_narrower_than_boxes(query_of(problem_of(), layer), 32));
-  CHECK_FALSE(ops::is_narrower_than_boxes(query_of(problem_of(), layer), 64));
+  CHECK(ops::is_narrower_than_boxes(query_of(problem_of(), layer), Layout::row_major, 32));
+  CHECK_FALSE(ops::is_narrower_than_boxes(query_of(problem_of(), layer), Layout::row_major, 64));
   Spmm narrow = problem_of();
   narrow.n = 32;
-  CHECK_FALSE(ops::is_narrower_than_boxes(query_of(narrow, layer), 32));
+  CHECK_FALSE(ops::is_narrower_than_boxes(query_of(narrow, layer), Layout::row_major, 32));
   narrow.n = 40;
-  CHECK(ops::is_narrower_than_boxes(query_of(narrow, layer), 32));
-  narrow.dense_layout = Layout::column_major;
-  CHECK_FALSE(ops::is_narrower_than_boxes(query_of(narrow, layer), 8));
+  CHECK(ops::is_narrower_than_boxes(query_of(narrow, layer), Layout::row_major, 32));
+  CHECK_FALSE(ops::is_narrower_than_boxes(query_of(narrow, layer), Layout::column_major, 8));
 }

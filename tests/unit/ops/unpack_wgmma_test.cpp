@@ -221,8 +221,12 @@ TEST_CASE(
     return ops::unpack_wgmma::forbidden(query_of(problem, layer, &device), config).value_or("");
   };
   const Spmm half{.n = 128, .element = Dtype::f16};
+  const Spmm columns{.n = 128, .element = Dtype::f16, .dense_layout = Layout::column_major};
   CHECK(reason(half, [](UnpackWgmmaConfig&) {}).empty());
-  CHECK(contains(reason(half, [](UnpackWgmmaConfig& c) { c.prepare_dense = true; }), "prepare_dense is false"));
+  // Rows that a launch before made of columns are copied as if they lay so.
+  const auto transposes = [](UnpackWgmmaConfig& c) { c.prepare_dense = true; };
+  CHECK(contains(reason(half, transposes), "it is column-major"));
+  CHECK(reason(columns, transposes).empty());
   CHECK(contains(reason(half, [](UnpackWgmmaConfig& c) { c.tile_columns = 32; }), "64 columns"));
   CHECK(contains(reason({.n = 100, .element = Dtype::f16}, [](UnpackWgmmaConfig&) {}), "16 bytes of a copy"));
   CHECK(contains(
@@ -230,9 +234,9 @@ TEST_CASE(
       "larger than a tensor map"));
   // Narrow tiles are whole where n is, or where lines run along k.
   CHECK(reason({.n = 32, .element = Dtype::f16}, [](UnpackWgmmaConfig& c) { c.tile_columns = 32; }).empty());
-  CHECK(reason({.n = 128, .element = Dtype::f16, .dense_layout = Layout::column_major}, [](UnpackWgmmaConfig& c) {
-          c.tile_columns = 32;
-        }).empty());
+  CHECK(reason(columns, [](UnpackWgmmaConfig& c) { c.tile_columns = 32; }).empty());
+  CHECK(contains(reason(columns, [](UnpackWgmmaConfig& c) { c.tile_columns = 32, c.prepare_dense = true; }),
+                 "64 columns"));
   // One warp is enough where nobody exchanges registers.
   CHECK(reason(half, [](UnpackWgmmaConfig& c) { c.warpgroups = 1, c.producer_warps = 1; }).empty());
   CHECK(contains(reason(half, [](UnpackWgmmaConfig& c) { c.producer_warps = 1; }), "producer_warps"));
@@ -252,6 +256,8 @@ TEST_CASE("unpack_wgmma's space has every way of B that is possible, and its def
   };
   const Spmm half{.n = 512, .element = Dtype::f16};
   CHECK(ways(half) == Ways{{false, true}, {false, false}, {true, false}});
+  CHECK(ways({.n = 512, .element = Dtype::f16, .dense_layout = Layout::column_major}) ==
+        Ways{{false, true}, {false, false}, {true, false}, {true, true}});
   CHECK(ways({.n = 512}) == Ways{{true, false}, {false, false}});
   CHECK(ways({.n = 510}) == Ways{{true, false}});
   CHECK(ways({.n = 100, .element = Dtype::f16}) == Ways{{true, false}});
