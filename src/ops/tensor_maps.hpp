@@ -1,4 +1,4 @@
-// Matrices of 16-bit elements as tensor maps, of kernels that copy operands from where they lie, box by box; and the
+// Matrices as tensor maps, of kernels that copy operands from where they lie, box by box; and the
 // matrices that no map can describe.
 #pragma once
 
@@ -13,14 +13,15 @@ class Device;
 namespace vostok::ops {
 
 /// Elements of a line in a box: 128 bytes, a line of the swizzle.
-inline constexpr int box_length = 64;
+constexpr int box_length(Dtype element) { return 128 / static_cast<int>(size_of(element)); }
 
-/// A batch of matrices in boxes of `box_lines` lines.
+/// A batch of matrices in boxes of `box_lines` lines of `box_length` elements.
 struct MappedMatrices {
   StoredMatrix stored;
   std::int64_t batch;
   Dtype element;
   int box_lines;
+  int box_length = ops::box_length(element);
 
   TensorBoxes of(const void* first) const;
 };

@@ -19,6 +19,18 @@ constexpr unsigned inverse_scale_bits(unsigned largest_bits, bool certified) {
   return packed_power_bits(-packed_scale_exponent(largest_bits));
 }
 
+/// The same of a scale that stays for k blocks to come: the largest magnitude becomes at least 2^3 and below 2^4, so
+/// that four thousand times as much is finite in f16.
+constexpr unsigned kept_inverse_bits(unsigned largest_bits) {
+  constexpr int room = 10;
+  return packed_power_bits(room - packed_scale_exponent(largest_bits));
+}
+
+/// The bits of the scale whose inverse, marked or not, has these: 1 for 0.
+constexpr unsigned scale_bits_of(unsigned inverse_bits) {
+  return inverse_bits == 0 ? packed_power_bits(0) : packed_power_bits(127) - (inverse_bits & 0x7f800000U);
+}
+
 /// An inverse scale with a bound of the number of such elements; of an inverse of 0 there are none.
 constexpr unsigned marked_scale_bits(unsigned inverse_bits, unsigned lossy) {
   return inverse_bits | (lossy > 16 ? 3 : lossy > 1 ? 2 : lossy);

@@ -48,6 +48,7 @@ concept UnpacksByWarpgroups = requires(const Traits& t, const Config& c) {
   { dense_stage_bytes(t, c) } -> Is<int>;
   { column_scale_bytes(c) } -> Is<int>;
   { strip_stage_bytes(c) } -> Is<int>;
+  { copied_units(c) } -> Is<int>;
   { left_collectors(c) } -> Is<int>;
   { left_batch_bytes(c) } -> Is<int>;
   { left_scratch_bytes(c) } -> Is<int>;

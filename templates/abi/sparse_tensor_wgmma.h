@@ -79,6 +79,7 @@ constexpr int dense_stage_bytes(const SparseTensorTraits&, const SparseTensorWgm
   return config.tile_columns * split_line_bytes();
 }
 constexpr int column_scale_bytes(const SparseTensorWgmmaConfig&) { return 0; }
+constexpr int copied_units(const SparseTensorWgmmaConfig&) { return 0; }
 constexpr int left_collectors(const SparseTensorWgmmaConfig&) { return 0; }
 constexpr int left_batch_bytes(const SparseTensorWgmmaConfig&) { return 0; }
 constexpr int left_scratch_bytes(const SparseTensorWgmmaConfig&) { return 0; }

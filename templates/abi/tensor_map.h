@@ -1,9 +1,9 @@
 // Tensor maps: how the copy engine (sm_90) finds boxes of the matrices of a batch in global memory. A map is opaque:
 // the driver makes it from what the host wants it to say, call by call, and a kernel takes it as part of its parameter.
 //
-// A box of 64 elements by some lines comes to shared memory as lines of 128 bytes, whose 16-byte chunk c of line l lies
-// at place c ^ (l % 8): the 128-byte swizzle of wgmma, as split_dense leaves it (abi/split_dense.h). What a box has
-// past the matrix is zeros.
+// A box of lines of 128 bytes comes to shared memory with 16-byte chunk c of line l at place c ^ (l % 8): the 128-byte
+// swizzle of wgmma, as split_dense leaves it (abi/split_dense.h). Shorter lines follow one another as they are. What a
+// box has past the matrix is zeros.
 #pragma once
 
 #include "abi/either.h"
@@ -11,12 +11,12 @@
 
 namespace vostok {
 
-/// What a map is to say: matrices of 16-bit elements, which lines they have, and the boxes they are copied in.
+/// What a map is to say: matrices, which lines they have, and the boxes they are copied in.
 struct TensorBoxes {
   const void* address;        ///< of the first matrix, a multiple of 16
   long long sizes[3];         ///< elements of a line, lines of a matrix, matrices
   long long stride_bytes[2];  ///< between two lines, and two matrices: multiples of 16 below 2^40
-  int box[2];                 ///< elements, 64, and lines, 256 at most, of one matrix
+  int box[2];                 ///< elements, of 128 bytes at most, and lines, 256 at most, of one matrix
   Dtype element;
 };
 

@@ -46,9 +46,22 @@ constexpr int fragment_registers(const UnpackWgmmaConfig& config) {
 constexpr int strips_at_once(const UnpackWgmmaConfig& config) {
   return config.kept_blocks > 0 ? config.kept_blocks : config.overlap ? 2 : 1;
 }
+/// Whether the block splits an f32 B into its terms.
+constexpr bool splits_dense(const UnpackWgmmaConfig& config) {
+  return !config.prepare_dense && packed_splits(config.mode);
+}
+
+/// Whether the copy engine brings to shared memory what it splits, in boxes (spmm/split_copies.h).
+constexpr bool copies_units(const UnpackWgmmaConfig& config) { return splits_dense(config) && config.tensor_copies; }
+
+/// Whether a column keeps the scale of its first k block that is not all zeros, under tf32, whose one term has range to
+/// spare: sums need no promotion. What is too large for f16 later becomes infinite, and is made again.
+constexpr bool keeps_scales(const UnpackWgmmaConfig& config) {
+  return copies_units(config) && packed_scales_rows(config.mode) && config.promotion_blocks == 0;
+}
 /// Whether one promotion is of all of k: totals are where the sums were.
 constexpr bool promotes_once(const UnpackWgmmaConfig& config) {
-  return config.kept_blocks > 0 && config.promotion_blocks >= config.kept_blocks;
+  return keeps_scales(config) || (config.kept_blocks > 0 && config.promotion_blocks >= config.kept_blocks);
 }
 /// Registers of a thread for sums, and for totals beside them.
 constexpr int sum_registers(const UnpackWgmmaConfig& config) {
@@ -109,28 +122,32 @@ constexpr int prepared_columns(const UnpackWgmmaConfig& config) {
   return terms(config) == 2 && config.tile_columns <= 32 ? 32 : 64;
 }
 
-/// Whether the block splits an f32 B into its terms.
-constexpr bool splits_dense(const UnpackWgmmaConfig& config) {
-  return !config.prepare_dense && packed_splits(config.mode);
-}
-
 /// Whether threads copy B, by cp.async, and not the copy engine.
 constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) {
   return !config.prepare_dense && !config.tensor_copies && !splits_dense(config);
 }
 
-/// Columns that a warp splits at a time, of one k block.
-consteval int split_unit_columns() { return 32; }
+/// Columns that a warp splits at a time, of one k block: fewer take fewer registers, so that eight warps find room.
+consteval int copied_unit_columns() { return 16; }
+constexpr int split_unit_columns(const UnpackWgmmaConfig& config) {
+  return copies_units(config) ? copied_unit_columns() : 32;
+}
+
+/// Units of a block that are in shared memory as they are in B, or on their way there; bytes of each, and of all with a
+/// barrier each.
+constexpr int copied_units(const UnpackWgmmaConfig& config) { return copies_units(config) ? 16 : 0; }
+consteval int copied_unit_bytes() { return packed_strip_columns() * copied_unit_columns() * 4; }
+constexpr int copied_bytes(const UnpackWgmmaConfig& config) { return copied_units(config) * (copied_unit_bytes() + 8); }
 
 /// k blocks between two that a splitting warp has a part in.
 constexpr int split_block_step(const UnpackWgmmaConfig& config) {
-  const int unit_warps = config.producer_warps * split_unit_columns();
+  const int unit_warps = config.producer_warps * split_unit_columns(config);
   return config.tile_columns >= unit_warps ? 1 : unit_warps / config.tile_columns;
 }
 
 /// k blocks whose columns of B have one scale: those between two promotions.
 constexpr int scale_blocks(const UnpackWgmmaConfig& config) {
-  return packed_scales_rows(config.mode) ? config.promotion_blocks : 1;
+  return packed_scales_rows(config.mode) && !keeps_scales(config) ? config.promotion_blocks : 1;
 }
 
 /// Planes of 64 columns, or of fewer, side by side in a stage of B whose lines run along the columns.
@@ -187,19 +204,24 @@ constexpr int ring_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfi
   return config.stages * stage_bytes(traits, config) + config.kept_blocks * strip_stage_bytes(config);
 }
 
-/// Dynamic shared memory of a block: stages, strips that are kept, what is left over, two barriers for each stage and
-/// for kept strips, and that of a cluster's sums.
+/// Dynamic shared memory of a block: stages, strips that are kept, units to split, what is left over, two barriers for
+/// each stage and for kept strips, and that of a cluster's sums.
 constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
   const int pairs = config.stages + (config.kept_blocks > 0 ? 1 : 0);
-  return ring_bytes(traits, config) + left_over_bytes(config) + pairs * 16 + tile_parts(config).barrier_bytes();
+  return ring_bytes(traits, config) + copied_bytes(config) + left_over_bytes(config) + pairs * 16 +
+         tile_parts(config).barrier_bytes();
 }
 
 constexpr int launch_registers(const UnpackWgmmaConfig& config) {
   return launched_registers(threads(config), config.min_blocks);
 }
 
-/// Registers of a thread that splits B, and of one that collects what is left over.
-consteval int splitting_registers() { return 104; }
+/// Registers of a thread that splits B, which it loads itself or has in shared memory, and of one that collects what is
+/// left over.
+constexpr int splitting_registers(const UnpackWgmmaConfig& config) {
+  if (!copies_units(config)) return 104;
+  return terms(config) == 2 && config.producer_warps == 4 ? 96 : 72;
+}
 consteval int collecting_registers() { return 40; }
 
 /// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
@@ -207,7 +229,7 @@ constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) {
   return config.producer_warps == 8 || (config.producer_warps == 4 && consumer_warps(config) > 4);
 }
 constexpr int kept_registers(const UnpackWgmmaConfig& config) {
-  if (splits_dense(config)) return splitting_registers();
+  if (splits_dense(config)) return splitting_registers(config);
   if (batches_left_over(config)) return collecting_registers();
   return copies_by_threads(config) || config.kept_blocks > 0 ? 40 : 24;
 }
@@ -232,10 +254,10 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
   rule("tile_columns is a power of two from 8 to 256", [&] { return is_power_of_two(c.tile_columns, 8, 256); });
   rule("mode is f16x1 or bf16x1 for 16-bit elements, and f16x3, bf16x3 or f16_scaled for f32",
        [&] { return packed_mode_serves(c.mode, t.element); });
-  rule("an f32 B is split by threads: tensor_copies takes 16-bit elements",
-       [&] { return !c.tensor_copies || !packed_splits(c.mode); });
   rule("tensor_copies beside prepare_dense takes rows that a launch before made of a column-major B of 16 bits",
-       [&] { return !transposes_dense(c) || t.dense_layout == Layout::row_major; });
+       [&] { return !transposes_dense(c) || (t.dense_layout == Layout::row_major && !packed_splits(c.mode)); });
+  rule("tensor_copies brings what the block splits of a row-major B",
+       [&] { return !copies_units(c) || t.dense_layout == Layout::row_major; });
   rule("stages is 2 to 8", [&] { return within(c.stages, 2, 8); });
   // Parities tell two rounds of a stage apart. A group that comes to a stage must have been there in the round before:
   // copies that were queued in order need not arrive in order.
@@ -247,7 +269,12 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
        [&] {
          const int most = c.k_groups > 1 || !c.prepare_dense ? 1 : terms(c) == 1 ? 4 : 2;
          return within(c.promotion_blocks, 0, 1024) &&
-                (!packed_scales_rows(c.mode) || is_power_of_two(c.promotion_blocks, 1, most));
+                (!packed_scales_rows(c.mode) || keeps_scales(c) || is_power_of_two(c.promotion_blocks, 1, most));
+       });
+  rule("scales that stay (promotion_blocks 0) are of one term, of certified sums, and of columns that one warp splits",
+       [&] {
+         return !keeps_scales(c) ||
+                (terms(c) == 1 && t.certify && c.tile_columns == split_unit_columns(c) * c.producer_warps);
        });
   rule("raster_rows is 1 to 65536, and min_blocks 1 to 16",
        [&] { return within(c.raster_rows, 1, 65536) && within(c.min_blocks, 1, 16); });
@@ -260,12 +287,11 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
       "more "
       "producer_warps than warpgroups",
       [&] { return !batches_left_over(c) || can_batch(t, c); });
-  rule("an f32 B is split in tiles of 32 columns and more",
-       [&] { return !splits_dense(c) || c.tile_columns >= split_unit_columns(); });
+  rule("an f32 B is split in tiles of 32 columns and more", [&] { return !splits_dense(c) || c.tile_columns >= 32; });
   rule("warps that split B in turns of several k blocks have stages of their own: a multiple of those",
        [&] { return !splits_dense(c) || c.stages % split_block_step(c) == 0; });
   rule("threads that split B have the registers that they take",
-       [&] { return !splits_dense(c) || launch_registers(c) >= splitting_registers(); });
+       [&] { return !splits_dense(c) || launch_registers(c) >= splitting_registers(c); });
 }
 
 /// Rules of how the k of a tile is cut.
@@ -273,10 +299,14 @@ constexpr void slicing_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const 
   rule("k_split is 1 to 1024", [&] { return within(c.k_split, 1, 1024); });
   rule("persistent blocks have a B that the copy engine brings, one group, and all of k",
        [&] { return !c.persistent || ((c.tensor_copies || c.prepare_dense) && c.k_groups == 1 && c.k_split == 1); });
-  rule("kept_blocks is 0 to 16, of persistent blocks, of pairs of one term that are unpacked in turn", [&] {
-    return within(c.kept_blocks, 0, 16) &&
-           (c.kept_blocks == 0 || (c.persistent && !c.overlap && terms(c) == 1 && c.grain == PackedGrain::pair));
-  });
+  rule(
+      "kept_blocks is 0 to 16, of persistent blocks, of pairs of one term that are unpacked in turn, of a B that "
+      "nobody splits",
+      [&] {
+        return within(c.kept_blocks, 0, 16) &&
+               (c.kept_blocks == 0 ||
+                (c.persistent && !c.overlap && terms(c) == 1 && c.grain == PackedGrain::pair && !splits_dense(c)));
+      });
   cluster_rule(rule, c);
   rule("the sums of k_groups, or of a cluster's slices, fit in the place of the stages",
        [&] { return tile_parts(c).bytes() <= ring_bytes(t, c); });

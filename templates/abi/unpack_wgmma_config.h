@@ -49,7 +49,8 @@ struct UnpackWgmmaConfig {
                           ///< unpacked from global memory
   bool overlap = true;    ///< a k block is unpacked while the one before is multiplied: twice the registers for A
   int promotion_blocks =
-      1;            ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never
+      1;            ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never, and
+                    ///< columns keep their scales where the block splits what the copy engine brings
   int k_split = 1;  ///< slices of k, each of a block of its own
   bool prepare_dense = true;  ///< a launch before cuts B into tiles (split_dense); else it is taken from where it lies,
                               ///< and f32 split by the block
@@ -58,7 +59,8 @@ struct UnpackWgmmaConfig {
   int raster_rows = 8;         ///< row tiles that are walked before the next column tile
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool stream_output = false;  ///< C is stored as data that will not be read soon
-  bool tensor_copies = false;  ///< B is copied from where it lies by the copy engine (a tensor map), not by threads
+  bool tensor_copies = false;  ///< B is copied from where it lies by the copy engine (a tensor map), not by threads:
+                               ///< f32 to be split by the block; with prepare_dense, rows that a launch made of columns
   bool cluster_sums =
       false;  ///< the blocks of a tile's slices are a cluster and add up their sums; else a second launch does
   bool stream_strips =

@@ -16,7 +16,8 @@ namespace vostok {
 
 /// Of so many columns of a warp, two neighbours of every 64 a lane. In registers, and with few instructions: the loop
 /// looks at them at every promotion (bench/notes/certificates.md#what-it-costs).
-template <int columns, PackedMode mode>
+/// `keeps`: scales were chosen before all elements were seen, so that these are below 2^16, not 2^14.
+template <int columns, PackedMode mode, bool keeps>
 class ColumnLosses {
   static constexpr int chunks = (columns + 63) / 64;
   static constexpr unsigned everyone = 0xffffffffU;
@@ -52,7 +53,8 @@ class ColumnLosses {
 
   /// From which magnitudes on an octet's sums vouch for themselves. `rows`: the fragment's two. Every lane calls it.
   __device__ void find_bars(float (&bars)[4], int octet, const RowLoss (&rows)[2]) const {
-    constexpr float largest_over_share = packed_pair_words(mode) == 2 ? 0x1p7F : 1.0F;  // 2^14 2^-25 2^18, or 2^11
+    // 2^14 2^-25 2^18, or 2^11
+    constexpr float largest_over_share = (packed_pair_words(mode) == 2 ? 0x1p7F : 1.0F) * (keeps ? 4 : 1);
     const unsigned owner = octet % 8 * 4 + threadIdx.x % 4;
     const float lossy = __shfl_sync(everyone, lossy_, owner);
     float largest[2];
@@ -79,7 +81,7 @@ struct NoLosses {
   __device__ void end(unsigned) {}
 };
 
-template <int columns, PackedMode mode, bool exist>
-using LossesOf = Either<NoLosses, ColumnLosses<columns, mode>, exist>;
+template <int columns, PackedMode mode, bool exist, bool keeps>
+using LossesOf = Either<NoLosses, ColumnLosses<columns, mode, keeps>, exist>;
 
 }  // namespace vostok

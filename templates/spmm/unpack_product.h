@@ -31,7 +31,7 @@ class WarpProduct {
  public:
   static constexpr int strips = config.warp_strips;
   static constexpr int octets = config.warp_columns / 8;
-  using Losses = LossesOf<config.warp_columns, config.mode, certifies_splits(F::traits, config)>;
+  using Losses = LossesOf<config.warp_columns, config.mode, certifies_splits(F::traits, config), false>;
 
   /// `row_scales` of the warp's first row; read where the mode has them. The launch before may have written them: they
   /// are not to be read early, as what is only read may be.

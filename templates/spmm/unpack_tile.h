@@ -6,6 +6,9 @@
 namespace vostok {
 
 template <class F>
+class TileWalk;
+
+template <class F>
 struct UnpackTile {
   unsigned product;  ///< of the batch
   unsigned slice;    ///< of k
@@ -73,6 +76,8 @@ struct UnpackTile {
   }
 
  private:
+  friend class TileWalk<F>;
+
   static constexpr bool keeps_strips = [] {
     if constexpr (requires { kept_blocks(F::config); }) return kept_blocks(F::config) > 0;
     else return false;
@@ -96,6 +101,31 @@ struct UnpackTile {
     const unsigned long long tiles = args.row_tiles * args.column_tiles;
     return static_cast<unsigned>(tiles * blocks / gridDim.x);
   }
+};
+
+/// The tiles of a block, for warps that go through them at their own pace.
+template <class F>
+class TileWalk {
+  using Tile = UnpackTile<F>;
+
+ public:
+  template <class Args>
+  __device__ TileWalk(const Args& args, const Tile& first) : tile_(first), number_(Tile::first_number(args)) {}
+
+  __device__ const Tile& tile() const { return tile_; }
+  /// Goes on to the next tile of a persistent block. Returns whether there is one.
+  template <class Args>
+  __device__ bool next(const Args& args) {
+    if constexpr (!F::config.persistent) return false;
+    number_ += Tile::step();
+    if (number_ >= Tile::end_number(args)) return false;
+    tile_ = Tile::of_number(args, number_);
+    return true;
+  }
+
+ private:
+  Tile tile_;
+  unsigned number_;
 };
 
 }  // namespace vostok

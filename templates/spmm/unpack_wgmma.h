@@ -17,6 +17,7 @@
 #include "parts/warp.h"
 #include "spmm/left_over.h"
 #include "spmm/left_over_batches.h"
+#include "spmm/split_copies.h"
 #include "spmm/tile_sums.h"
 #include "spmm/unpack_wgmma_consumer.h"
 #include "spmm/unpack_wgmma_producer.h"
@@ -91,6 +92,7 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
       initialise_barrier(stages.empty(stage), 32 * group_warps(config));
     }
     initialise_batches(stages);
+    initialise_units(stages);
     if constexpr (config.kept_blocks > 0) {
       initialise_barrier(stages.kept_full(), config.kept_blocks);
       initialise_barrier(stages.kept_empty(), 32 * consumer_warps(config));

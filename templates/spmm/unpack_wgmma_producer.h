@@ -7,7 +7,7 @@
 #include "parts/tensor_copy.h"
 #include "spmm/strip_copies.h"
 #include "spmm/unpack_wgmma_shared.h"
-#include "spmm/unpack_wgmma_split.h"
+#include "spmm/unpack_wgmma_split_producer.h"
 
 namespace vostok {
 
@@ -166,12 +166,6 @@ class TensorTiles {
   int k_;       ///< the first k block's first
 };
 
-/// Waits until the stage is empty: at once in the ring's first round.
-template <class F>
-__device__ inline void wait_empty(const UnpackWgmmaStages<F>& stages, const RingPlace<F::config.stages>& place) {
-  wait_barrier(stages.empty(place.stage), place.parity ^ 1);
-}
-
 /// Arrivals that fill a stage, beside the bytes: the strips' with everything that the copy engine brings, and those of
 /// threads that bring B.
 template <class Config>
@@ -179,7 +173,7 @@ constexpr unsigned filling_arrivals(const Config& config) {
   return 1 + (copies_by_threads(config) ? 32 * static_cast<unsigned>(config.producer_warps) : 0);
 }
 constexpr unsigned filling_arrivals(const UnpackWgmmaConfig& config) {
-  if (splits_dense(config)) return 1 + 32 * config.tile_columns / split_unit_columns();
+  if (splits_dense(config)) return 1 + 32 * config.tile_columns / split_unit_columns(config);
   return filling_arrivals<UnpackWgmmaConfig>(config);
 }
 
@@ -300,74 +294,6 @@ __device__ inline void produce_direct(const Args& args, const Tile& tile, const 
   wait_async<0>();
 }
 
-/// Every producing warp splits its units of B, and the first lane of each k block's first one queues the copy of the
-/// strips, where those are not among the first.
-template <class F>
-class SplitProducer {
-  static constexpr unsigned block_step = split_block_step(F::config);
-  static constexpr unsigned stage_count = F::config.stages;
-
- public:
-  /// `warp`: of the producing ones.
-  __device__ SplitProducer(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages,
-                           unsigned warp)
-      : stages_(stages),
-        count_(tile.block_count(args)),
-        walk_(warp),
-        loads_(args, tile),
-        strips_(packed_set(args.strips, tile.product), tile.first_block(args) + walk_.block() + stage_count,
-                tile.first_strip(), copies(), block_step) {}
-
-  __device__ void run() {
-    if (walk_.block() >= count_) return;
-    SplitElements<F> elements;
-    loads_.load(elements, walk_.block(), walk_.unit());
-#pragma unroll 1
-    for (unsigned ahead = block_step; ahead < split_lines_ahead(); ahead += block_step) prefetch(ahead);
-#pragma unroll 1
-    for (;;) {
-      store(elements);
-      walk_.advance();
-      if (walk_.block() >= count_) return;
-      loads_.load(elements, walk_.block(), walk_.unit());
-    }
-  }
-
- private:
-  __device__ bool copies_strips() const { return walk_.unit() == 0 && threadIdx.x % 32 == 0; }
-  /// Copies of strips that this thread queues.
-  __device__ unsigned copies() const {
-    const unsigned first = walk_.block() + stage_count;
-    return copies_strips() && first < count_ ? (count_ - first + block_step - 1) / block_step : 0;
-  }
-
-  __device__ void prefetch(unsigned ahead) const {
-    if (walk_.block() + ahead < count_) loads_.prefetch(walk_.block() + ahead, walk_.unit());
-  }
-
-  __device__ void store(SplitElements<F>& elements) {
-    const unsigned stage = walk_.place().stage;
-    wait_empty(stages_, walk_.place());
-    if (copies_strips() && walk_.block() >= stage_count) strips_.copy(stages_.strips(stage), stages_.full(stage), 0);
-    prefetch(split_lines_ahead());
-    __syncwarp();
-    const unsigned first = first_term_place(stages_, stage, walk_.unit());
-    const unsigned inverses = stages_.scales(stage) + 4 * walk_.unit() * split_unit_columns();
-    [[maybe_unused]] const auto small = store_split<F>(elements, first, inverses);
-    if constexpr (certifies_splits(F::traits, F::config))
-      if (__any_sync(0xffffffffU, small.any())) [[unlikely]]
-        SplitScales<F>::mark(first, inverses, small.any_vanishes());
-    publish_to_async_proxy();
-    arrive(stages_.full(stage));
-  }
-
-  UnpackWgmmaStages<F> stages_;
-  unsigned count_;  ///< k blocks
-  SplitWalk<F> walk_;
-  SplitLoads<F> loads_;
-  StripCopies<F> strips_;
-};
-
 /// B from where it lies, by one of the copying threads or by all. `thread`: of those.
 template <class F, class Args, class Tile>
 __device__ inline void produce_from_place(const Args& args, const Tile& tile, const UnpackWgmmaStages<F>& stages,
@@ -385,7 +311,7 @@ template <class F, class Args>
 __device__ inline void produce(const Args& args, const UnpackTile<F>& tile, const UnpackWgmmaStages<F>& stages,
                                unsigned warp) {
   if constexpr (splits_dense(F::config)) {
-    SplitProducer<F> producer(args, tile, stages, warp);
+    SplitProducer<F, Args> producer(args, tile, stages, warp);
     wait_for_previous_launch();
     producer.run();
   } else {

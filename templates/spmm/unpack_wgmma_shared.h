@@ -25,7 +25,9 @@ class UnpackWgmmaStages {
   static constexpr unsigned strip_bytes = strip_stage_bytes(config);
   static constexpr unsigned batch_bytes = left_batch_bytes(config);
   static constexpr unsigned batch_count = left_collectors(config) * left_batches();
-  static constexpr unsigned batches_begin = config.stages * dense_bytes;
+  static constexpr unsigned unit_count = copied_units(config);
+  static constexpr unsigned units_begin = config.stages * dense_bytes;
+  static constexpr unsigned batches_begin = units_begin + unit_count * copied_unit_bytes();
   static constexpr unsigned scales_begin = batches_begin + batch_count * batch_bytes;
   static constexpr unsigned strips_begin = scales_begin + config.stages * scale_bytes;
   static constexpr bool keeps = kept_blocks(config) > 0;
@@ -33,7 +35,8 @@ class UnpackWgmmaStages {
   static constexpr unsigned scratch_begin = strips_begin + strip_rooms * strip_bytes;
   static constexpr unsigned lists_begin = scratch_begin + consumer_warps(config) * left_scratch_bytes(config);
   static constexpr unsigned batch_barriers_begin = lists_begin + batch_count * left_list_bytes();
-  static constexpr unsigned barriers_begin = batch_barriers_begin + batch_count * 2 * barrier_bytes();
+  static constexpr unsigned unit_barriers_begin = batch_barriers_begin + batch_count * 2 * barrier_bytes();
+  static constexpr unsigned barriers_begin = unit_barriers_begin + unit_count * barrier_bytes();
   static_assert(dense_bytes % 1024 == 0, "swizzled lines repeat every 1024 bytes");
   static constexpr unsigned barriers = 2 * (config.stages + (keeps ? 1 : 0));
   static_assert(barriers_begin + barriers * barrier_bytes() + tile_parts(config).barrier_bytes() ==
@@ -48,6 +51,9 @@ class UnpackWgmmaStages {
   __device__ unsigned strips(unsigned stage) const { return base_ + strips_begin + stage * strip_bytes; }
   __device__ unsigned full(unsigned stage) const { return base_ + barriers_begin + stage * 2 * barrier_bytes(); }
   __device__ unsigned empty(unsigned stage) const { return full(stage) + barrier_bytes(); }
+  /// A unit to split, as it lies in global memory, and the barrier that says that it has come.
+  __device__ unsigned unit(unsigned i) const { return base_ + units_begin + i * copied_unit_bytes(); }
+  __device__ unsigned unit_full(unsigned i) const { return base_ + unit_barriers_begin + i * barrier_bytes(); }
   /// Batches of a warpgroup: rows of B, the list of entries, and the barriers that say that a batch is ready, or free
   /// again.
   __device__ unsigned batch(unsigned warpgroup, unsigned i) const {
@@ -73,5 +79,11 @@ class UnpackWgmmaStages {
  private:
   unsigned base_;
 };
+
+/// Waits until the stage is empty: at once in the ring's first round.
+template <class F>
+__device__ inline void wait_empty(const UnpackWgmmaStages<F>& stages, const RingPlace<F::config.stages>& place) {
+  wait_barrier(stages.empty(place.stage), place.parity ^ 1);
+}
 
 }  // namespace vostok

@@ -1,7 +1,8 @@
 // f32 elements of B split into 16-bit terms by the blocks of unpack_wgmma that multiply them: what few blocks read
 // is not worth a launch.
 //
-// A copying warp takes units of 32 columns of a k block, one after the other. An element keeps its line: terms lie as
+// A copying warp takes units of 32 columns of a k block, one after the other, or of 16 where the copy engine brings
+// them to shared memory (spmm/split_copies.h). An element keeps its line: terms lie as
 // split_dense leaves them where B is row-major, and in lines of k where it is column-major. Where the mode scales, the
 // terms are those of s v, where s is a power of two for each column and k block that brings the largest finite |s v|
 // into [2^13, 2^14).
@@ -12,7 +13,6 @@
 #include "parts/mbarrier.h"
 #include "parts/opaque.h"
 #include "parts/ordered_loads.h"
-#include "parts/ring_place.h"
 #include "parts/shared_address.h"
 #include "parts/split_number.h"
 #include "parts/warp.h"
@@ -20,22 +20,30 @@
 
 namespace vostok {
 
-/// Which elements of a unit a lane has: 16 pieces of four neighbours in a line. Eight lanes load 128 bytes of a line;
-/// the lines of the four eights are those whose terms, stored together, lie in different banks.
+/// Which elements of a unit a lane has: pieces of four neighbours in a line. Eight lanes load 128 bytes of a line, or
+/// four 64; the lines of the four or eight groups of lanes are those whose terms, stored together, lie in different
+/// banks.
 template <class F>
 struct UnitShare {
   static constexpr bool row_major = F::traits.dense_layout == Layout::row_major;
-  static constexpr int lines = row_major ? packed_strip_columns() : split_unit_columns();
-  static constexpr int length = row_major ? split_unit_columns() : packed_strip_columns();
-  static constexpr int parts = length / 32;  ///< pieces of a lane in one line
-  static constexpr int own_lines = lines / 4;
-  static_assert(own_lines * parts == 16, "a unit has 2048 elements");
+  static constexpr int columns = split_unit_columns(F::config);
+  static constexpr int lines = row_major ? packed_strip_columns() : columns;
+  static constexpr int length = row_major ? columns : packed_strip_columns();
+  static constexpr bool narrow = columns == 16;
+  static constexpr int line_lanes = narrow ? 4 : 8;        ///< of a line
+  static constexpr int parts = length / (4 * line_lanes);  ///< pieces of a lane in one line
+  static constexpr int own_lines = lines / (32 / line_lanes);
+  static_assert(!narrow || row_major, "narrow units are of rows");
 
   /// The first piece's line and place in it. Own line i has 8 * (i / 2) + 2 * (i % 2) lines before it, part h 32 * h
-  /// elements.
-  static __device__ unsigned first_line() { return threadIdx.x / 8 % 2 * 4 + threadIdx.x / 16 % 2; }
-  static __device__ unsigned first_place() { return threadIdx.x % 8 * 4; }
-  static constexpr int lines_before(int own_line) { return own_line / 2 * 8 + own_line % 2 * 2; }
+  /// elements; in narrow units it has 8 * i.
+  static __device__ unsigned first_line() {
+    return narrow ? threadIdx.x / 4 % 8 : threadIdx.x / 8 % 2 * 4 + threadIdx.x / 16 % 2;
+  }
+  static __device__ unsigned first_place() { return threadIdx.x % line_lanes * 4; }
+  static constexpr int lines_before(int own_line) {
+    return narrow ? own_line * 8 : own_line / 2 * 8 + own_line % 2 * 2;
+  }
 };
 
 /// A lane's elements of a unit.
@@ -114,7 +122,7 @@ class SplitLoads {
   __device__ long long first_k(unsigned block) const {
     return first_k_ + static_cast<long long>(block) * packed_strip_columns();
   }
-  __device__ long long first_column(unsigned unit) const { return first_column_ + unit * split_unit_columns(); }
+  __device__ long long first_column(unsigned unit) const { return first_column_ + unit * Share::columns; }
   __device__ long long first_line(unsigned block, unsigned unit) const {
     return Share::row_major ? first_k(block) : first_column(unit);
   }
@@ -131,31 +139,46 @@ class SplitLoads {
 /// Where the first terms of own line i, piece `part`, lie. `first`: the first piece's.
 template <class F>
 __device__ inline unsigned piece_place(unsigned first, int i, int part) {
-  return (first ^ (i % 2 * 32 | part * 64)) + UnitShare<F>::lines_before(i) * split_line_bytes();
+  const unsigned line = UnitShare<F>::narrow ? first : first ^ (i % 2 * 32 | part * 64);
+  return line + UnitShare<F>::lines_before(i) * split_line_bytes();
 }
 
-/// The scales of the columns that a lane has elements of; writes their inverses.
+/// The scales of the columns that a lane has elements of: of each k block anew, or those of a tile's first k block in
+/// which a column has anything.
 template <class F>
 class SplitScales {
   using Share = UnitShare<F>;
   static constexpr bool scaled = packed_scales_rows(F::config.mode);
+  static constexpr bool keeps = keeps_scales(F::config);
   static constexpr int columns = Share::row_major ? 4 : Share::own_lines;
 
  public:
-  /// `shared_inverses`: of the unit's columns.
-  __device__ SplitScales(const SplitElements<F>& elements, unsigned shared_inverses) {
-    if constexpr (scaled) {
-      unsigned largest[columns];
-      find_largest(largest, elements);
-      float inverses[columns];
-#pragma unroll
-      for (int i = 0; i < columns; ++i) {
-        const unsigned of_column = Share::row_major ? warp_maximum<8>(largest[i]) : warp_maximum<1, 4>(largest[i]);
-        scales_[i] = __builtin_bit_cast(float, packed_power_bits(packed_scale_exponent(of_column)));
-        inverses[i] = __builtin_bit_cast(float, inverse_scale_bits(of_column, F::traits.certify));
-      }
-      store(inverses, shared_inverses);
+  /// Finds them for a unit, and writes their inverses to `shared_inverses`, of the unit's columns.
+  __device__ void take(const SplitElements<F>& elements, unsigned shared_inverses) {
+    if constexpr (!scaled) return;
+    if constexpr (keeps) {
+      if (!complete_) [[unlikely]]
+        complete(elements);
+    } else {
+      choose(elements);
     }
+    store(shared_inverses);
+  }
+
+  /// Where they stay: another tile begins.
+  __device__ void forget() {
+    if constexpr (!keeps) return;
+    complete_ = false;
+#pragma unroll
+    for (int i = 0; i < columns; ++i) inverses_[i] = 0, scales_[i] = 1.0F;
+  }
+  /// Where they stay: inverses that mark() may have changed.
+  __device__ void take_marks(unsigned shared_inverses) {
+    if constexpr (!keeps) return;
+    __syncwarp();
+    const Vector<float, 4> four = load_shared_four(shared_inverses + 4 * Share::first_place());
+#pragma unroll
+    for (int i = 0; i < columns; ++i) inverses_[i] = __builtin_bit_cast(unsigned, four.at[i]);
   }
 
   /// Of element j of a piece of own line i.
@@ -177,8 +200,8 @@ class SplitScales {
         counts += is_small(terms.at[0]) | is_small(terms.at[0] >> 16) << 8 | is_small(terms.at[1]) << 16 |
                   is_small(terms.at[1] >> 16) << 24;
       }
-      counts = warp_sum<8>(counts);
-      if (threadIdx.x % 32 < 8)
+      counts = warp_sum<Share::line_lanes>(counts);
+      if (threadIdx.x % 32 < Share::line_lanes)
 #pragma unroll
         for (int j = 0; j < 4; ++j) add_mark(place(shared_inverses, j), counts >> 8 * j & 0xff);
     } else {
@@ -198,6 +221,39 @@ class SplitScales {
   }
 
  private:
+  /// Those of this k block.
+  __device__ void choose(const SplitElements<F>& elements) {
+    unsigned largest[columns];
+    find_largest(largest, elements);
+#pragma unroll
+    for (int i = 0; i < columns; ++i) {
+      const unsigned of_column = largest_of_column(largest[i]);
+      scales_[i] = __builtin_bit_cast(float, packed_power_bits(packed_scale_exponent(of_column)));
+      inverses_[i] = inverse_scale_bits(of_column, F::traits.certify);
+    }
+  }
+
+  /// Those of columns that were zeros so far.
+  __device__ void complete(const SplitElements<F>& elements) {
+    unsigned largest[columns];
+    find_largest(largest, elements);
+    bool lacks = false;
+#pragma unroll
+    for (int i = 0; i < columns; ++i) {
+      const unsigned of_column = largest_of_column(largest[i]);
+      if (inverses_[i] == 0 && of_column != 0) {
+        inverses_[i] = kept_inverse_bits(of_column);
+        scales_[i] = __builtin_bit_cast(float, scale_bits_of(inverses_[i]));
+      }
+      lacks = lacks || inverses_[i] == 0;
+    }
+    complete_ = __all_sync(0xffffffffU, !lacks);
+  }
+
+  static __device__ unsigned largest_of_column(unsigned of_lane) {
+    return Share::row_major ? warp_maximum<Share::line_lanes>(of_lane) : warp_maximum<1, 4>(of_lane);
+  }
+
   /// visit(column, value) for each element of the lane.
   template <class Visit>
   static __device__ void visit(const SplitElements<F>& elements, Visit visit) {
@@ -240,18 +296,23 @@ class SplitScales {
     return {load_word(SharedAddress{at}), load_word(SharedAddress{at + 4})};
   }
 
-  static __device__ void store(const float (&inverses)[columns], unsigned shared) {
+  __device__ void store(unsigned shared) const {
     if constexpr (Share::row_major) {
-      if (threadIdx.x % 32 < 8)
+      float inverses[columns];
+#pragma unroll
+      for (int i = 0; i < columns; ++i) inverses[i] = __builtin_bit_cast(float, inverses_[i]);
+      if (threadIdx.x % 32 < Share::line_lanes)
         store_shared_four(shared + 4 * Share::first_place(), {inverses[0], inverses[1], inverses[2], inverses[3]});
     } else {
       if (threadIdx.x % 8 > 0) return;
 #pragma unroll
-      for (int i = 0; i < columns; ++i) store_word(place(shared, i), __builtin_bit_cast(unsigned, inverses[i]));
+      for (int i = 0; i < columns; ++i) store_word(place(shared, i), inverses_[i]);
     }
   }
 
   float scales_[scaled ? columns : 1];
+  unsigned inverses_[scaled ? columns : 1];
+  bool complete_ = false;  ///< where they stay: no column of the unit was zeros so far
 };
 
 /// Where a lane's first terms of a unit lie in a stage. Chunk c of 16 bytes of a line lies at place c ^ (line % 8), and
@@ -259,7 +320,7 @@ class SplitScales {
 template <class F>
 __device__ inline unsigned first_term_place(const UnpackWgmmaStages<F>& stages, unsigned stage, unsigned unit) {
   using Share = UnitShare<F>;
-  const unsigned column = unit * split_unit_columns();
+  const unsigned column = unit * Share::columns;
   const unsigned line = Share::first_line() + (Share::row_major ? 0 : column);
   const unsigned place = Share::first_place() + (Share::row_major ? column % 64 : 0);
   const unsigned plane = Share::row_major ? column / 64 * dense_group_bytes(F::config) : 0;
@@ -268,13 +329,16 @@ __device__ inline unsigned first_term_place(const UnpackWgmmaStages<F>& stages, 
 
 /// Splits what was loaded, and stores it in a stage. What is not finite has terms that are not: its column of C is not
 /// finite either. Returns which elements of the lane may be small enough to lose more than their rounding, where sums
-/// are certified.
-template <class F>
-__device__ inline SmallNumbers<F::config.mode> store_split(const SplitElements<F>& elements, unsigned first,
-                                                           unsigned shared_inverses) {
+/// are certified. `taken`() is called once the warp's elements are in registers: a load may be on its way long after it
+/// was issued.
+template <class F, class Taken>
+__device__ inline SmallNumbers<F::config.mode> store_split(const SplitElements<F>& elements, SplitScales<F>& scales,
+                                                           unsigned first, unsigned shared_inverses, Taken taken) {
   using Share = UnitShare<F>;
   constexpr auto config = F::config;
-  const SplitScales<F> scales(elements, shared_inverses);
+  scales.take(elements, shared_inverses);
+  constexpr bool takes_all = packed_scales_rows(config.mode) && !keeps_scales(config);  // to find the largest
+  if constexpr (takes_all) taken();
   SmallNumbers<config.mode> small;
 #pragma unroll
   for (int i = 0; i < Share::own_lines; ++i)
@@ -295,43 +359,8 @@ __device__ inline SmallNumbers<F::config.mode> store_split(const SplitElements<F
         store_shared_pair(low_part < split_line_bytes() ? high ^ low_part : high + low_part, {lower.low, upper.low});
       }
     }
+  if constexpr (!takes_all) taken();
   return small;
 }
-
-/// The units of one warp, k block after k block: which they are, and where in the ring.
-template <class F>
-class SplitWalk {
-  static constexpr unsigned units = F::config.tile_columns / split_unit_columns();
-  static constexpr unsigned warps = F::config.producer_warps;
-
- public:
-  /// `warp`: of the producing ones.
-  __device__ explicit SplitWalk(unsigned warp)
-      : place_{warp / units % F::config.stages, 0}, block_(warp / units), unit_(warp % units) {}
-
-  __device__ unsigned block() const { return block_; }
-  __device__ unsigned unit() const { return unit_; }
-  __device__ const RingPlace<F::config.stages>& place() const { return place_; }
-  __device__ void advance() {
-    if constexpr (units <= warps) {
-      move(split_block_step(F::config));
-    } else {
-      unit_ += warps;
-      if (unit_ < units) return;
-      unit_ -= units;
-      move(1);
-    }
-  }
-
- private:
-  __device__ void move(unsigned blocks) {
-    block_ += blocks;
-    place_.advance(blocks);
-  }
-
-  RingPlace<F::config.stages> place_;
-  unsigned block_;
-  unsigned unit_;
-};
 
 }  // namespace vostok

@@ -20,8 +20,9 @@ template <class F>
 class WarpgroupSum {
   static constexpr auto config = F::config;
   static constexpr int count = config.tile_columns / 2;
-  static constexpr bool promotes = config.promotion_blocks > 0;
   static constexpr bool in_place = promotes_once(config);
+  static constexpr bool keeps = keeps_scales(config);  ///< columns' scales: one promotion, of the last k block's
+  static constexpr bool promotes = config.promotion_blocks > 0 || keeps;
   static constexpr bool sets_aside = F::traits.long_sums;
   static constexpr bool scaled = packed_scales_rows(config.mode);
   static constexpr bool certifies = certifies_splits(F::traits, config);
@@ -57,7 +58,7 @@ class WarpgroupSum {
   template <class Batches>
   __device__ void multiply(const UnpackedStrip<F>& strip, unsigned long long first, const Batches& batches) {
     // What a promotion left is overwritten.
-    const bool accumulates = !promotes || (config.promotion_blocks > 1 && blocks_ > 0);
+    const bool accumulates = !promotes || keeps || (config.promotion_blocks > 1 && blocks_ > 0);
     begin_multiplications();
     // Small products first: what tensor cores cut off a sum is less while it is small.
     if constexpr (terms(config) == 2) {
@@ -86,7 +87,7 @@ class WarpgroupSum {
   template <class Batches>
   __device__ void finish(unsigned scales, bool is_last, Batches& batches) {
     if constexpr (promotes) {
-      const bool due = ++blocks_ == config.promotion_blocks || is_last;
+      const bool due = keeps ? is_last : ++blocks_ == config.promotion_blocks || is_last;
       if constexpr (defers_factors)
         if (due && !with_factors_) apply_factors_if_large(scales);
       if (due) losses_.add([&](unsigned column) { return load_shared_pair(scales + 4 * column); });
@@ -273,7 +274,7 @@ class WarpgroupSum {
   bool with_factors_ = scaled && !defers_factors;  ///< totals have the rows' first factors
   int blocks_ = 0;                                 ///< multiplied since the last promotion
   int promotions_ = 0;                             ///< since sums were set aside
-  LossesOf<config.tile_columns, config.mode, certifies> losses_;
+  LossesOf<config.tile_columns, config.mode, certifies, keeps> losses_;
   SumsAside<F>& aside_;
 };
 

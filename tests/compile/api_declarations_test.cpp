@@ -190,8 +190,10 @@ TEST_CASE("enumerators have the values of the toolkit's headers") {
   CHECK(same_value(LaunchAttributeId::programmatic_stream_serialization,
                    CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION));
   CHECK(same_value(TensorDataType::f16, CU_TENSOR_MAP_DATA_TYPE_FLOAT16));
+  CHECK(same_value(TensorDataType::f32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32));
   CHECK(same_value(TensorDataType::bf16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16));
   CHECK(same_value(TensorInterleave::none, CU_TENSOR_MAP_INTERLEAVE_NONE));
+  CHECK(same_value(TensorSwizzle::none, CU_TENSOR_MAP_SWIZZLE_NONE));
   CHECK(same_value(TensorSwizzle::bytes_128, CU_TENSOR_MAP_SWIZZLE_128B));
   CHECK(same_value(TensorL2Promotion::bytes_256, CU_TENSOR_MAP_L2_PROMOTION_L2_256B));
   CHECK(same_value(TensorFill::zeros, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));

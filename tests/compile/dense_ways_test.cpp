@@ -2,6 +2,8 @@
 // prepared; f32 split by the block. NVRTC alone.
 #include <doctest/doctest.h>
 
+#include <tuple>
+
 #include <memory>
 
 #include <abi/sparse_tensor_wgmma.h>
@@ -88,6 +90,27 @@ void add_sparse(test::Jobs& jobs, const ops::Family& family, const Spmm& problem
                                                   .tensor_copies = tensor_copies}));
 }
 
+/// The same of what the copy engine brings, where columns keep their scales and where they do not.
+void add_copied_split(test::Jobs& jobs, const ops::Family& family, const Spmm& problem, PackedMode mode) {
+  for (const auto& [warpgroups, tile_columns, producer_warps, persistent] :
+       {std::tuple{2, 128, 8, true}, {2, 128, 8, false}, {4, 64, 4, true}, {1, 32, 4, false}}) {
+    if (mode != PackedMode::f16_scaled && (persistent || warpgroups == 4)) continue;  // more than registers hold
+    UnpackWgmmaConfig config{.mode = mode,
+                             .warpgroups = warpgroups,
+                             .tile_columns = tile_columns,
+                             .stages = 2,
+                             .strip_pairs = 256,
+                             .overlap = false,
+                             .promotion_blocks = mode == PackedMode::bf16x3 ? 4 : 1,
+                             .prepare_dense = false,
+                             .producer_warps = producer_warps,
+                             .tensor_copies = true,
+                             .persistent = persistent};
+    if (mode == PackedMode::f16_scaled && tile_columns == 16 * producer_warps) config.promotion_blocks = 0;
+    add(jobs, family, problem, ops::Config::of(config));
+  }
+}
+
 /// Bytes stored and loaded. With certified sums a batch's column-major B that blocks split sets one register aside.
 std::int64_t spills_allowed(const test::Job& job) {
   const std::string& text = job.request.expression;
@@ -116,6 +139,7 @@ TEST_CASE("every way of B to wgmma compiles for sm_90a without spills, for both 
       const Math math = mode == PackedMode::f16x3 ? Math::accurate : Math::tf32;
       add_split(jobs, *unpack,
                 {.n = 512, .batch = layout == Layout::row_major ? 1 : 2, .dense_layout = layout, .math = math}, mode);
+      if (layout == Layout::row_major) add_copied_split(jobs, *unpack, {.n = 512, .math = math}, mode);
     }
   // A tile narrower than the boxes of a row-major B.
   add_unpack(jobs, *unpack, {.n = 16, .element = Dtype::f16}, 16);

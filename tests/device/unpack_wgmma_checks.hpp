@@ -84,13 +84,15 @@ inline void check_fours(const UnpackCase& c, UnpackWgmmaConfig config) {
   if (!reason || reason->find("shared memory") == std::string::npos) check_one(c, config);
 }
 
-/// The config with blocks that split an f32 B, where they can: lines of whole copies, tiles wide enough, registers and
-/// stages for all.
-inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int producer_warps) {
+/// The config with blocks that split an f32 B, which their warps load or the copy engine brings, where they can: lines
+/// of whole copies, tiles wide enough, registers and stages for all.
+inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int producer_warps, bool tensor_copies) {
   config.prepare_dense = false;
   config.producer_warps = producer_warps;
+  config.tensor_copies = tensor_copies;
   if (packed_scales_rows(config.mode)) config.promotion_blocks = 1;
   if (config.tile_columns < 32 || ops::dense_alignment(c.query(nullptr)) < 16) return;
+  if (tensor_copies && c.problem().dense_layout == Layout::column_major) return;
   const int step = std::max(split_block_step(config), config.k_groups);
   config.stages = (config.stages + step - 1) / step * step;
   const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
@@ -123,7 +125,8 @@ inline void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
   check_one(c, config);
   check_fours(c, config);
   if (c.problem().element == Dtype::f32 && config.prepare_dense)
-    for (const int producer_warps : {4, 8}) check_splitting(c, config, producer_warps);
+    for (const int producer_warps : {4, 8})
+      for (const bool tensor_copies : {false, true}) check_splitting(c, config, producer_warps, tensor_copies);
   check_mapped(c, config);
 }
 

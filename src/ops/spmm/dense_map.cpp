@@ -9,7 +9,7 @@ bool is_past_tensor_maps(const SpmmQuery& query) {
 }
 
 bool is_narrower_than_boxes(const SpmmQuery& query, Layout layout, int tile_columns) {
-  return layout == Layout::row_major && tile_columns < box_length && query.n.most > tile_columns;
+  return layout == Layout::row_major && tile_columns < box_length(query.problem.element) && query.n.most > tile_columns;
 }
 
 }  // namespace vostok::ops

@@ -1,17 +1,21 @@
-// B of 16-bit elements as a tensor map: the binding of kernels that copy B in place, box by box, and the problems
-// whose B no map can describe.
+// B as a tensor map: the binding of kernels that copy B in place, box by box, and the problems whose B no map can
+// describe.
 #pragma once
+
+#include <abi/packed_strips.h>
 
 #include "ops/spmm/problem.hpp"
 #include "ops/tensor_maps.hpp"
 
 namespace vostok::ops {
 
-/// The boxes into which B is cut: 64 columns by 64 k or, if it is column-major, 64 k by all columns of a tile.
+/// The boxes into which B is cut: lines of columns by 64 k or, if it is column-major, lines of k by all columns of a
+/// tile.
 struct DenseBoxes {
   Layout layout;
   Dtype element;
   int tile_columns;
+  int length = box_length(element);  ///< elements of a line
 
   /// `args`: bound arguments of a kernel.
   template <class Args>
@@ -21,7 +25,8 @@ struct DenseBoxes {
                                  .length = along_k ? args.k : args.n,
                                  .leading = args.dense_leading,
                                  .stride = args.dense_stride};
-    return MappedMatrices{stored, args.batch, element, along_k ? tile_columns : box_length}.of(args.dense);
+    return MappedMatrices{stored, args.batch, element, along_k ? tile_columns : packed_strip_columns(), length}.of(
+        args.dense);
   }
 };
 

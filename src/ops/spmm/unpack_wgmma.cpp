@@ -99,7 +99,8 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
                            .element = problem.element,
                            .prepares = config.prepare_dense,
                            .transposes = transposes_dense(config)};
-  const DenseBoxes boxes = {.layout = t.dense_layout, .element = problem.element, .tile_columns = config.tile_columns};
+  DenseBoxes boxes = {.layout = t.dense_layout, .element = problem.element, .tile_columns = config.tile_columns};
+  if (copies_units(config)) boxes.length = split_unit_columns(config);
   return launch_maybe_mapped<UnpackWgmmaArgs>(std::move(request), shape, binding, config.tensor_copies, boxes);
 }
 

@@ -85,6 +85,17 @@ double batched_entries(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
 /// (bench/notes/cost_models.md#wide-tiles-of-one-term).
 bool hides_unpacking(const UnpackWgmmaConfig& c) { return terms(c) == 1 && c.tile_columns >= 128; }
 
+/// What splitting a unit takes: issue slots, from the multiplying warps; and a warp's time.
+struct SplitUnit {
+  double instructions;
+  double latency;  ///< of loads, and what follows
+};
+SplitUnit split_unit(const UnpackWgmmaConfig& c) {
+  if (!copies_units(c)) return {1500, 2170};
+  if (keeps_scales(c)) return {220, 1700};
+  return terms(c) == 1 ? SplitUnit{320, 2000} : SplitUnit{450, 2300};
+}
+
 /// Cycles of one block's k block on each resource, and of its longest chain of dependent instructions.
 struct BlockCycles {
   double tensor;
@@ -104,9 +115,8 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
       523;  // of checking whether a strip fits its stage, to unpack it from there or from memory
   constexpr double barrier_latency = 158;
   constexpr double producer_latency = 200;
-  constexpr double direct_producer_latency = 397;   // measured: the shortest time between k blocks
-  constexpr double split_unit_instructions = 1500;  // issue slots taken from the multiplying warps
-  constexpr double split_unit_latency = 2170;       // loads, and what follows
+  constexpr double direct_producer_latency = 397;  // measured: the shortest time between k blocks
+  const SplitUnit unit = split_unit(c);
   // Of one SM, by bulk copies, however many SMs copy; boxes are faster, most of all beside fewer multiplications.
   const double l2_bytes_per_cycle = !hides_unpacking(c) ? 37.3 : takes_fours(c) && !packed_splits(c.mode) ? 50 : 46;
   const double multiplications =
@@ -114,9 +124,8 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   double promotion = 0;
   if (c.promotion_blocks > 0)
     promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
-  const double split_units = splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns()) : 0;
-  const double copies =
-      copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * split_unit_instructions / 4;
+  const double split_units = splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns(c)) : 0;
+  const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * unit.instructions / 4;
   const double unpacking =
       unpack_latency + (c.strip_pairs < packed_most(c.grain) && !keeps ? overflow_latency : 0) + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
@@ -129,7 +138,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double chain =
       barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
   // A stage for B is full only after the block has split it.
-  const double refill = memory + (splits_dense(c) ? split_unit_latency : 0);
+  const double refill = memory + (splits_dense(c) ? unit.latency : 0);
   const double ring =
       ring_cycles(chain, refill_latency(c.tile_columns, terms(c)), refill, c.stages, as_double(slice_blocks(query, c)));
   return {
@@ -137,7 +146,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
       .issue = c.warpgroups * (unpack_instructions + promotion) + copies,
       .memory = memory,
       .chain = std::max({chain / c.k_groups, ring, copies_by_threads(c) ? direct_producer_latency : producer_latency,
-                         split_units / c.producer_warps * split_unit_latency})};
+                         split_units / c.producer_warps * unit.latency})};
 }
 
 /// Cycles of a k block with `blocks` resident blocks on the SM. Resources never overlap perfectly, least of all if
@@ -163,6 +172,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr double start_cycles = 1320;      // barriers, the first copies
   constexpr double warp_start_cycles = 120;  // for each warp of a block
   constexpr double l2_bytes_per_us = 7.3e6;
+  constexpr double preparing_share = 0.65;  // of memory's bandwidth: 2.6 to 3.1 TB/s of 4.8
   const Machine machine = machine_of(query);
   const double n = as_double(std::max<std::int64_t>(query.n.most, 1));
   const double batch = as_double(query.problem.batch);
@@ -211,7 +221,8 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   double us = without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us));
   if (!packed_splits(config.mode)) us -= hidden_start_us(query, blocks, resident, 0.8);
   if (config.prepare_dense)
-    us += next_launch_us + (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : machine.memory_bytes_per_us);
+    us += next_launch_us +
+          (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : preparing_share * machine.memory_bytes_per_us);
   if (launched_slices(config) > 1)
     us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
   if (packs_in_workspace(query))

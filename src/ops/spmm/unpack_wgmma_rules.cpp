@@ -50,7 +50,7 @@ constexpr std::array rules_of_tile = {
     Rule{past_tensor_maps_reason, [](const Case& c) { return c.config.tensor_copies && is_past_tensor_maps(c.query); }},
     Rule{"boxes of a row-major B have 64 columns: tensor_copies takes as many in a tile, or all that there are",
          [](const Case& c) {
-           return c.config.tensor_copies &&
+           return c.config.tensor_copies && !splits_dense(c.config) &&
                   is_narrower_than_boxes(c.query, c.traits.dense_layout, c.config.tile_columns);
          }},
     Rule{"the mask has no packed strips of that grain",

@@ -46,9 +46,16 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
   constexpr DenseWay transposed{true, true};
   constexpr DenseWay split_by_four{false, false, 4};
   constexpr DenseWay split_by_eight{false, false, 8};
+  constexpr DenseWay copied_and_split_by_four{false, true, 4};
+  constexpr DenseWay copied_and_split_by_eight{false, true, 8};
   if (dense_alignment(query) < 16) return {prepared};
-  if (query.problem.element == Dtype::f32) return {prepared, split_by_four, split_by_eight};
-  if (lacks_tensor_maps(query) || is_past_tensor_maps(query)) return {by_threads, prepared};
+  const bool lacks_maps = lacks_tensor_maps(query) || is_past_tensor_maps(query);
+  if (query.problem.element == Dtype::f32) {
+    if (lacks_maps || query.problem.dense_layout == Layout::column_major)
+      return {prepared, split_by_four, split_by_eight};
+    return {prepared, split_by_four, split_by_eight, copied_and_split_by_four, copied_and_split_by_eight};
+  }
+  if (lacks_maps) return {by_threads, prepared};
   if (query.problem.dense_layout == Layout::column_major) return {by_map, by_threads, prepared, transposed};
   return {by_map, by_threads, prepared};
 }
@@ -87,10 +94,17 @@ std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
   return {packed_most_pairs(), usual};
 }
 
+/// Whether columns' scales may stay from k block to k block, so that no sums are promoted.
+bool may_keep_scales(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  return copies_units(config) && terms(config) == 1 && certifies(query) &&
+         config.tile_columns == split_unit_columns(config) * config.producer_warps;
+}
+
 /// k blocks between promotions. With column scales two keep the error bound of math = accurate and more do not, tf32's
 /// four; bf16 terms gain up to four; plain 16-bit sums rounded to 16 bits hide what tensor cores truncate.
 int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   if (packed_scales_rows(config.mode)) {
+    if (may_keep_scales(query, config)) return 0;
     if (config.k_groups > 1 || !config.prepare_dense) return 1;
     const std::int64_t blocks = packed_k_blocks(query.statistics.cols);
     return terms(config) == 1 && blocks > 2 ? 4 : blocks > 1 ? 2 : 1;
@@ -108,7 +122,7 @@ int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const std::int64_t stage = stage_bytes(stage_traits(query, config), config) + 16;
   const int step = std::max(config.k_groups, splits_dense(config) ? split_block_step(config) : 1);
   const int least = std::max({2, config.k_groups * (config.overlap ? 2 : 1), step});
-  const int beside = config.kept_blocks * strip_stage_bytes(config) + left_over_bytes(config);
+  const int beside = config.kept_blocks * strip_stage_bytes(config) + copied_bytes(config) + left_over_bytes(config);
   const auto fitting = static_cast<int>(std::min<std::int64_t>(
       (std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) - beside) / stage,
       most_stages));
@@ -137,7 +151,8 @@ bool may_persist(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 std::optional<UnpackWgmmaConfig> with_kept_strips(const SpmmQuery& query, UnpackWgmmaConfig config) {
   constexpr std::int64_t most_kept = 8;
   const std::int64_t k_blocks = packed_k_blocks(query.statistics.cols);
-  if (config.overlap || terms(config) > 1 || takes_fours(config) || k_blocks > most_kept) return std::nullopt;
+  if (config.overlap || terms(config) > 1 || takes_fours(config) || splits_dense(config) || k_blocks > most_kept)
+    return std::nullopt;
   config.kept_blocks = static_cast<int>(k_blocks);
   config.stages = stages_that_fit(query, config);
   return config;

@@ -51,6 +51,20 @@ TEST_CASE("a tensor map says sizes, strides and box, with zeros past the matrix 
   CHECK(driver->last_tensor_map().type == device::cuda::TensorDataType::f16);
 }
 
+TEST_CASE("boxes of f32 are swizzled where their lines have 128 bytes, and shorter lines follow one another") {
+  const FakeDriver driver;
+  const auto device = device::open_cuda(0, {});
+  for (const int length : {32, 16}) {
+    TensorMap map = some_map(memory);
+    map.boxes.element = Dtype::f32;
+    map.boxes.box[0] = length;
+    device->make_map(map);
+    const fake::TensorMapCall call = driver->last_tensor_map();
+    CHECK(call.type == device::cuda::TensorDataType::f32);
+    CHECK(call.swizzle == (length == 32 ? device::cuda::TensorSwizzle::bytes_128 : device::cuda::TensorSwizzle::none));
+  }
+}
+
 TEST_CASE("a tensor map is made where a stream is captured, too: nothing but the context is asked for") {
   const FakeDriver driver;
   const auto device = device::open_cuda(0, {});

@@ -104,6 +104,18 @@ TEST_CASE("the map of a row-major B has lines of columns, in boxes of 64 columns
                                                          .element = element});
 }
 
+TEST_CASE("the map of an f32 B that blocks split has boxes of 16 columns by 64 k") {
+  const Mapped mapped{ops::make_unpack_wgmma(), ops::Config::of(UnpackWgmmaConfig{.tile_columns = 128,
+                                                                                  .stages = 2,
+                                                                                  .overlap = false,
+                                                                                  .prepare_dense = false,
+                                                                                  .producer_warps = 8,
+                                                                                  .tensor_copies = true})};
+  check(
+      boxes_of(mapped, problem_of(Dtype::f32), 200),
+      {.address = nullptr, .sizes = {200, 256, 1}, .stride_bytes = {800, 800}, .box = {16, 64}, .element = Dtype::f32});
+}
+
 TEST_CASE("the map of a column-major B has lines of k, in boxes of 64 k by a tile's columns") {
   Spmm problem = problem_of();
   problem.dense_layout = Layout::column_major;

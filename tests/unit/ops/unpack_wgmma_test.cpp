@@ -177,7 +177,8 @@ TEST_CASE("unpack_wgmma's rules name what they forbid") {
   CHECK_FALSE(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c); }));
   CHECK_FALSE(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.producer_warps = 8; }));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.producer_warps = 1; }), "4 or 8"));
-  CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tensor_copies = true; }), "16-bit"));
+  CHECK_FALSE(forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tensor_copies = true; }));
+  CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.persistent = true; }), "copy engine"));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.promotion_blocks = 2; }), "prepare_dense"));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tile_columns = 16; }), "32 columns"));
   CHECK(contains(*forbidden(query, [&](UnpackWgmmaConfig& c) { split(c), c.tile_columns = 32, c.stages = 6; }),
@@ -258,7 +259,7 @@ TEST_CASE("unpack_wgmma's space has every way of B that is possible, and its def
   CHECK(ways(half) == Ways{{false, true}, {false, false}, {true, false}});
   CHECK(ways({.n = 512, .element = Dtype::f16, .dense_layout = Layout::column_major}) ==
         Ways{{false, true}, {false, false}, {true, false}, {true, true}});
-  CHECK(ways({.n = 512}) == Ways{{true, false}, {false, false}});
+  CHECK(ways({.n = 512}) == Ways{{true, false}, {false, false}, {false, true}});
   CHECK(ways({.n = 510}) == Ways{{true, false}});
   CHECK(ways({.n = 100, .element = Dtype::f16}) == Ways{{true, false}});
   CHECK(ops::unpack_wgmma::default_config(query_of(half, layer, &device)).tensor_copies);
