@@ -47,9 +47,8 @@ constexpr int tile_row_bytes(const DenseTransposeTraits& traits, const DenseTran
   return config.tile * traits.element_bytes + 4;
 }
 
-/// Of chunks, rows of 128 bytes, swizzled.
 constexpr int shared_bytes(const DenseTransposeTraits& traits, const DenseTransposeConfig& config) {
-  return config.tile * (traits.chunks ? config.tile * traits.element_bytes : tile_row_bytes(traits, config));
+  return config.tile * tile_row_bytes(traits, config);
 }
 
 }  // namespace vostok

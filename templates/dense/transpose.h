@@ -37,10 +37,10 @@ __device__ inline void visit_tile(long long rows, long long columns, Visit visit
 
 template <class F>
 struct ChunkedTile {
-  alignas(16) unsigned char bytes[shared_bytes(F::traits, F::config)];
+  alignas(16) unsigned char bytes[F::config.tile * F::config.tile * F::traits.element_bytes];
 };
 
-/// The same 16 bytes at a time.
+/// A whole tile 16 bytes at a time.
 template <class F>
 __device__ inline void transpose_chunks(const DenseTransposeArgs& args, long long matrix, long long first_row,
                                         long long first_column) {
@@ -50,10 +50,9 @@ __device__ inline void transpose_chunks(const DenseTransposeArgs& args, long lon
                              first_row * args.source_leading + first_column;
   auto* const destination = static_cast<Stored*>(args.destination) + matrix * args.destination_stride +
                             first_column * args.destination_leading + first_row;
-  const long long rows = args.rows - first_row, columns = args.columns - first_column;
-  TransposeChunks<F>(source, args.source_leading, rows, columns).lay(shared);
+  TransposeChunks<F>(source, args.source_leading).lay(shared);
   __syncthreads();
-  TransposeChunks<F>::store(shared, destination, args.destination_leading, columns, rows);
+  TransposeChunks<F>::store(shared, destination, args.destination_leading);
   __syncthreads();
 }
 
@@ -80,20 +79,47 @@ __device__ inline void transpose_tile(const DenseTransposeArgs& args, long long 
   __syncthreads();
 }
 
+/// By the way that the tile allows.
+template <class F>
+__device__ inline void transpose_at(const DenseTransposeArgs& args, long long matrix, long long first_row,
+                                    long long first_column) {
+  if constexpr (F::traits.chunks) {
+    constexpr int tile = F::config.tile;
+    if (args.rows - first_row >= tile && args.columns - first_column >= tile) [[likely]]
+      return transpose_chunks<F>(args, matrix, first_row, first_column);
+  }
+  transpose_tile<F>(args, matrix, first_row, first_column);
+}
+
+/// Blocks of a multiprocessor that registers must allow: with chunks as many as its threads do, since they wait for
+/// memory.
+template <class F>
+constexpr int resident_blocks() {
+  return F::traits.chunks ? 2048 / F::config.threads : 1;
+}
+
 /// Tiles lie on the grid's x, from one to the next along a row; blocks go on to further tiles where the grid has fewer
 /// of them. Matrices lie on y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) dense_transpose(const __grid_constant__ DenseTransposeArgs args) {
+__global__ void __launch_bounds__(F::config.threads, resident_blocks<F>())
+    dense_transpose(const __grid_constant__ DenseTransposeArgs args) {
   constexpr int tile = F::config.tile;
   const long long matrix = static_cast<long long>(blockIdx.z) * gridDim.y + blockIdx.y;
-  if (matrix >= args.batch) return;
+  if (matrix >= args.batch || args.columns == 0) return;
   follow_previous_launch();
-  const long long tiles_across = (args.columns + tile - 1) / tile;
-  const long long tiles = tiles_across * ((args.rows + tile - 1) / tile);
-  for (long long i = blockIdx.x; i < tiles; i += gridDim.x) {
-    const long long first_row = i / tiles_across * tile, first_column = i % tiles_across * tile;
-    if constexpr (F::traits.chunks) transpose_chunks<F>(args, matrix, first_row, first_column);
-    else transpose_tile<F>(args, matrix, first_row, first_column);
+  // A division of 32 bits takes a tenth of one of 64.
+  const auto tiles_across = static_cast<unsigned>((args.columns + tile - 1) / tile);
+  const auto tiles_down = static_cast<unsigned>((args.rows + tile - 1) / tile);
+  unsigned row = blockIdx.x / tiles_across, column = blockIdx.x % tiles_across;
+  while (row < tiles_down) {
+    const long long first_row = static_cast<long long>(row) * tile;
+    const long long first_column = static_cast<long long>(column) * tile;
+    transpose_at<F>(args, matrix, first_row, first_column);
+    row += gridDim.x / tiles_across;
+    column += gridDim.x % tiles_across;
+    if (column < tiles_across) continue;
+    column -= tiles_across;
+    ++row;
   }
 }
 

@@ -1,4 +1,4 @@
-// A tile of dense_transpose of 64 x 64 elements of 2 bytes, 16 bytes at a time on both sides.
+// A whole tile of dense_transpose of 64 x 64 elements of 2 bytes, 16 bytes at a time on both sides.
 //
 // A lane reads eight columns of two neighbouring rows, its neighbour the next eight: whole sectors. Words of two rows
 // become lines of shared memory that are columns, 16-byte chunk c of line i at place c ^ (i % 8); the second of two
@@ -20,21 +20,11 @@ class TransposeChunks {
   static_assert(tile == 64 && F::config.threads == 256, "each thread has two chunks of 64 x 64 elements");
 
  public:
-  /// Reads the thread's chunks of a tile that begins at `source` and has so many rows and columns.
-  __device__ TransposeChunks(const Stored* source, long long leading, long long rows, long long columns) {
-    const long long left = columns - first_column();
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      rows_[i] = {};
-      const Stored* const from = source + (row() + i) * leading + first_column();
-      if (row() + i >= rows || left <= 0) continue;
-      if (left >= chunk) {
-        rows_[i] = load_global(reinterpret_cast<const Chunk*>(from));
-      } else {
-        for (int j = 0; j < chunk; ++j)
-          if (j < left) rows_[i].at[j] = load_global(from + j);
-      }
-    }
+  /// Reads the thread's chunks of a tile that begins at `source`.
+  __device__ TransposeChunks(const Stored* source, long long leading) {
+    const Stored* const from = source + row() * leading + first_column();
+    rows_[0] = load_global(reinterpret_cast<const Chunk*>(from));
+    rows_[1] = load_global(reinterpret_cast<const Chunk*>(from + leading));
   }
 
   /// Into shared memory.
@@ -50,22 +40,14 @@ class TransposeChunks {
     }
   }
 
-  /// From there to `destination`, whose tile has so many rows and columns.
-  static __device__ void store(const unsigned char* shared, Stored* destination, long long leading, long long rows,
-                               long long columns) {
+  /// From there to `destination`, where the transposed tile begins.
+  static __device__ void store(const unsigned char* shared, Stored* destination, long long leading) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int number = static_cast<int>(threadIdx.x) + i * F::config.threads;
       const int line = number / (tile / chunk), first = number % (tile / chunk) * chunk;
-      if (line >= rows || first >= columns) continue;
       const Chunk own = *reinterpret_cast<const Chunk*>(shared + place(line, first / chunk));
-      Stored* const to = destination + line * leading + first;
-      if (first + chunk <= columns) {
-        store_global<false>(reinterpret_cast<Chunk*>(to), own);
-      } else {
-        for (int j = 0; j < chunk; ++j)
-          if (first + j < columns) to[j] = own.at[j];
-      }
+      store_global<false>(reinterpret_cast<Chunk*>(destination + line * leading + first), own);
     }
   }
 
