@@ -80,7 +80,7 @@ TEST_CASE(
       default: return {1, 1};
     }
   };
-  for (const auto [columns, producer_warps] : {std::pair{128, 8}, {64, 4}})
+  for (const auto& [columns, producer_warps] : {std::pair{128, 8}, {64, 4}})
     for (const bool persistent : {false, true})
       for (const int k_split : {1, 2}) {
         if (persistent && k_split > 1) continue;
@@ -120,7 +120,7 @@ TEST_CASE("unpack_wgmma: what blocks split is not finite in some columns, and th
         const test::UnpackRun prepared(*on.device, family(), c, ops::Config::of(config));
         prepared.enqueue();
         config.prepare_dense = false;
-        for (const auto [producer_warps, tensor_copies] : {std::pair{4, false}, {8, false}, {4, true}, {8, true}}) {
+        for (const auto& [producer_warps, tensor_copies] : {std::pair{4, false}, {8, false}, {4, true}, {8, true}}) {
           config.producer_warps = producer_warps;
           config.tensor_copies = tensor_copies;
           const test::UnpackRun split(*on.device, family(), c, ops::Config::of(config));

@@ -38,7 +38,7 @@ struct DenseWay {
 };
 
 /// Every way, the likely better first. 16-bit elements are copied in place if possible, by the copy engine if it can;
-/// f32 elements are prepared or split by the block.
+/// f32 elements are prepared, or split by the block, which loads them or has them brought.
 std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
   constexpr DenseWay prepared{true, false};
   constexpr DenseWay by_threads{false, false};

@@ -207,8 +207,8 @@ TEST_CASE("unpack_wgmma's rules name what they forbid") {
 }
 
 TEST_CASE(
-    "unpack_wgmma's tensor_copies are for a B of 16 bits from where it lies, whole boxes of it, and a device that "
-    "makes maps") {
+    "unpack_wgmma's tensor_copies of 16 bits take B from where it lies, or rows made of columns: whole boxes, and a "
+    "device that makes maps") {
   test::FakeDevice device;
   const auto reason = [&](const Spmm& problem, const std::function<void(UnpackWgmmaConfig&)>& change) {
     UnpackWgmmaConfig config{.mode = PackedMode::f16x1,
