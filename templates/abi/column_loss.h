@@ -19,10 +19,10 @@ constexpr unsigned inverse_scale_bits(unsigned largest_bits, bool certified) {
   return packed_power_bits(-packed_scale_exponent(largest_bits));
 }
 
-/// The same of a scale that stays for k blocks to come: the largest magnitude becomes at least 2^3 and below 2^4, so
-/// that four thousand times as much is finite in f16.
+/// The same of a scale that stays for k blocks to come: the largest magnitude becomes at least 2^5 and below 2^6, so
+/// that a thousand times as much is finite in f16.
 constexpr unsigned kept_inverse_bits(unsigned largest_bits) {
-  constexpr int room = 10;
+  constexpr int room = 8;
   return packed_power_bits(room - packed_scale_exponent(largest_bits));
 }
 
