@@ -70,8 +70,10 @@ std::vector<PackedGrain> grains(const SpmmQuery& query) {
   return {PackedGrain::pair, PackedGrain::four};
 }
 
-/// Whether fours may pay with the config: of 16 bits where what is left over comes in batches, in wide tiles.
-bool may_leave_over(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+/// Whether the config's grain may pay: fours of 16 bits where what is left over comes in batches, in wide tiles; of f32
+/// not where the copy engine brings what blocks split, which limits, and not the multiplications that fours halve.
+bool grain_may_pay(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  if (takes_fours(config) && copies_units(config)) return false;
   return !batches_left_over(config) || (can_batch(stage_traits(query, config), config) && config.tile_columns >= 128);
 }
 
@@ -178,7 +180,7 @@ void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, 
                                                           .producer_warps = producer_warps,
                                                           .min_blocks = min_blocks,
                                                           .tensor_copies = tensor_copies});
-              if (!may_leave_over(query, config)) continue;
+              if (!grain_may_pay(query, config)) continue;
               visit(config);
               config.persistent = may_persist(query, config);
               if (!config.persistent) continue;
