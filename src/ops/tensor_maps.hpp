@@ -13,7 +13,7 @@ class Device;
 namespace vostok::ops {
 
 /// Elements of a line in a box: 128 bytes, a line of the swizzle.
-constexpr int box_length(Dtype element) { return 128 / static_cast<int>(size_of(element)); }
+constexpr int box_length(Dtype element) { return 128 / size_of(element); }
 
 /// A batch of matrices in boxes of `box_lines` lines of `box_length` elements.
 struct MappedMatrices {

@@ -82,9 +82,9 @@ TEST_CASE("few rows by many columns: the default splits what the copy engine bri
 
 TEST_CASE("a scale that stays brings the largest magnitude to 32 and more, below 64, and is the inverse's inverse") {
   for (const float largest : {0x1p-120F, 0x1.8p-20F, 1.0F, 3.0F, 0x1.fffffep+7F, 0x1p127F}) {
-    const unsigned bits = std::bit_cast<unsigned>(largest);
+    const auto bits = std::bit_cast<unsigned>(largest);
     const unsigned inverse = kept_inverse_bits(bits);
-    const float scale = std::bit_cast<float>(scale_bits_of(inverse));
+    const auto scale = std::bit_cast<float>(scale_bits_of(inverse));
     CHECK(scale * std::bit_cast<float>(inverse) == 1.0F);
     CHECK(scale == std::bit_cast<float>(scale_bits_of(marked_scale_bits(inverse, 3))));
     if (largest < 0x1p-112F) {
