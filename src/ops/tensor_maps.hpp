@@ -1,5 +1,5 @@
-// Matrices as tensor maps, of kernels that copy operands from where they lie, box by box; and the
-// matrices that no map can describe.
+// Matrices as tensor maps, of kernels that copy operands from where they lie, box by box; and the matrices that no map
+// can describe.
 #pragma once
 
 #include <abi/tensor_map.h>

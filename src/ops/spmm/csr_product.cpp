@@ -143,8 +143,7 @@ OperandBinding::OperandBinding(const SpmmQuery& query, const Preparation& prepar
 }
 
 StoredMatrix OperandBinding::dense(std::int64_t n) const {
-  if (preparation_.prepare_dense)
-    return stored_matrix(Layout::row_major, operands_.k, n, aligned_length(n, element_), 0);
+  if (preparation_.prepare_dense) return dense_rows(operands_.k, n, element_);
   return operands_.dense(n);
 }
 

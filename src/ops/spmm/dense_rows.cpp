@@ -8,15 +8,15 @@ namespace vostok::ops {
 
 std::int64_t aligned_length(std::int64_t length, Dtype type) { return round_up(length, 16 / size_of(type)); }
 
-std::int64_t dense_rows_stride(const SpmmQuery& query, std::int64_t n) {
-  return query.statistics.cols * aligned_length(n, query.problem.element);
+StoredMatrix dense_rows(std::int64_t k, std::int64_t n, Dtype element) {
+  return stored_matrix(Layout::row_major, k, n, aligned_length(n, element), 0);
 }
 
 std::int64_t dense_rows_bytes(const SpmmQuery& query) {
   constexpr std::int64_t alignment_bytes = 256;
   const Spmm& problem = query.problem;
-  return round_up(checked_multiply(dense_rows_stride(query, query.n.most), problem.batch * size_of(problem.element),
-                                   "bytes of the workspace"),
+  const std::int64_t stride = dense_rows(query.statistics.cols, query.n.most, problem.element).stride;
+  return round_up(checked_multiply(stride, problem.batch * size_of(problem.element), "bytes of the workspace"),
                   alignment_bytes);
 }
 

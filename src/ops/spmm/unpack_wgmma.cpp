@@ -37,7 +37,7 @@ struct Binding {
 
   device::Dim3 operator()(const SpmmArguments& call, UnpackWgmmaArgs& args) const {
     const StoredMatrix own = operands.dense(call.n);
-    const StoredMatrix b = transposes ? dense_rows(call.n) : own;
+    const StoredMatrix b = transposes ? dense_rows(operands.k, call.n, element) : own;
     const StoredMatrix c = operands.output(call.n);
     const std::int64_t row_tiles = ceil_div(operands.m, product.tile_rows);
     const std::int64_t column_tiles = ceil_div(call.n, product.tile_columns);
@@ -64,10 +64,6 @@ struct Binding {
             .slice_blocks = static_cast<unsigned>(slice_blocks),
             .scale = call.scale};
     return grid_of_tiles(product, row_tiles * column_tiles, operands.batch);
-  }
-
-  StoredMatrix dense_rows(std::int64_t n) const {
-    return stored_matrix(Layout::row_major, operands.k, n, aligned_length(n, element), 0);
   }
 };
 
