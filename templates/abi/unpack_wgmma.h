@@ -127,10 +127,17 @@ constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) {
   return !config.prepare_dense && !config.tensor_copies && !splits_dense(config);
 }
 
-/// Columns that a warp splits at a time, of one k block: fewer take fewer registers, so that eight warps find room.
+/// Columns of what the copy engine brings a warp at a time: few take few registers, so that eight warps find room.
 consteval int copied_unit_columns() { return 16; }
+/// Columns that a warp splits at a time, of one k block.
 constexpr int split_unit_columns(const UnpackWgmmaConfig& config) {
   return copies_units(config) ? copied_unit_columns() : 32;
+}
+
+/// Whether columns may keep their scales: of one term, of certified sums, and each split by one warp.
+constexpr bool can_keep_scales(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return copies_units(config) && certifies_splits(traits, config) && terms(config) == 1 &&
+         config.tile_columns == split_unit_columns(config) * config.producer_warps;
 }
 
 /// Units of a block that are in shared memory as they are in B, or on their way there; bytes of each, and of all with a
@@ -272,10 +279,7 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
                 (!packed_scales_rows(c.mode) || keeps_scales(c) || is_power_of_two(c.promotion_blocks, 1, most));
        });
   rule("scales that stay (promotion_blocks 0) are of one term, of certified sums, and of columns that one warp splits",
-       [&] {
-         return !keeps_scales(c) ||
-                (terms(c) == 1 && t.certify && c.tile_columns == split_unit_columns(c) * c.producer_warps);
-       });
+       [&] { return !keeps_scales(c) || can_keep_scales(t, c); });
   rule("raster_rows is 1 to 65536, and min_blocks 1 to 16",
        [&] { return within(c.raster_rows, 1, 65536) && within(c.min_blocks, 1, 16); });
   rule("producer_warps is 4 where warpgroups exchange registers, else 1 or 4; 4 or 8 where they split B", [&] {

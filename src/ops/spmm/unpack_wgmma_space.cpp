@@ -96,17 +96,11 @@ std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
   return {packed_most_pairs(), usual};
 }
 
-/// Whether columns' scales may stay from k block to k block, so that no sums are promoted.
-bool may_keep_scales(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
-  return copies_units(config) && terms(config) == 1 && certifies(query) &&
-         config.tile_columns == split_unit_columns(config) * config.producer_warps;
-}
-
 /// k blocks between promotions. With column scales two keep the error bound of math = accurate and more do not, tf32's
 /// four; bf16 terms gain up to four; plain 16-bit sums rounded to 16 bits hide what tensor cores truncate.
 int promotion_blocks(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   if (packed_scales_rows(config.mode)) {
-    if (may_keep_scales(query, config)) return 0;
+    if (can_keep_scales(stage_traits(query, config), config)) return 0;
     if (config.k_groups > 1 || !config.prepare_dense) return 1;
     const std::int64_t blocks = packed_k_blocks(query.statistics.cols);
     return terms(config) == 1 && blocks > 2 ? 4 : blocks > 1 ? 2 : 1;
