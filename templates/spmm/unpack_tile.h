@@ -35,23 +35,20 @@ struct UnpackTile {
   /// it. One piece of code for all: a second would not fit the instruction cache.
   template <class Args, class Enter, class Visit>
   __device__ void visit_all(const Args& args, Enter enter, Visit visit) const {
-    UnpackTile tile = *this;
+    TileWalk<F> walk(args, *this);
 #pragma unroll 1
-    for (unsigned number = first_number(args);;) {
-      visit(tile);
-      if constexpr (!F::config.persistent) return;
-      number += step();
-      if (number >= end_number(args)) return;
-      tile = of_number(args, number);
-      enter(tile);
+    for (;;) {
+      visit(walk.tile());
+      if (!walk.next(args)) return;
+      enter(walk.tile());
     }
   }
   /// visit(tile) for each tile of a persistent block behind its first.
   template <class Args, class Visit>
-  static __device__ void visit_others(const Args& args, Visit visit) {
+  __device__ void visit_others(const Args& args, Visit visit) const {
+    TileWalk<F> walk(args, *this);
 #pragma unroll 1
-    for (unsigned number = first_number(args) + step(); number < end_number(args); number += step())
-      visit(of_number(args, number));
+    while (walk.next(args)) visit(walk.tile());
   }
 
   /// y and z may hold more blocks than there are slices.

@@ -266,7 +266,7 @@ __device__ inline void produce_by_engine(const Args& args, const UnpackTile<F>& 
     if (count < stage_count) place = {count, 0};
   copy_blocks<F>(stages, place, strips, dense, ahead, count);
   if constexpr (F::config.persistent)
-    UnpackTile<F>::visit_others(args, [&](const UnpackTile<F>& next) {
+    tile.visit_others(args, [&](const UnpackTile<F>& next) {
       StripCopies<F> next_strips(packed, next.first_block(args), next.first_strip(), count);
       copy_blocks<F>(stages, place, next_strips, Dense(args, next), 0, count);
     });
