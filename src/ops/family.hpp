@@ -77,10 +77,10 @@ struct TopologyNeeds {
   int strip_entries = 0;  ///< 0: no strips
   int chunk_items = 0;    ///< 0: no chunks
   int panel_rows = 0;     ///< 0: no panels. Only of structures that panels_declined (ops/topology/panels.hpp) admits
-  bool packed_strips = false;  ///< the packed strips' structure only: the CSR arrays may have been released
-  bool packed_fours = false;   ///< as packed_strips, of grain four
-  int run_gap_bits = 0;        ///< as packed_strips, packed runs with gaps of 4 or 8 bits; 0: none
-  bool sparse_strips = false;  ///< as packed_strips, sparse strips
+  std::optional<PackedGrain> packed_strips = {};  ///< the structure of packed strips of a grain only: the CSR arrays
+                                                  ///< may have been released
+  int run_gap_bits = 0;                           ///< as packed_strips, packed runs with gaps of 4 or 8 bits; 0: none
+  bool sparse_strips = false;                     ///< as packed_strips, sparse strips
   bool packing = false;      ///< also the part of that structure that only packing reads; it may have been released too
   TileShape tiles = {};      ///< of lists of tiles; no rows: none. Only of masks that tile_lists_declined
                              ///< (ops/topology/tile_lists.hpp) admits
@@ -90,13 +90,11 @@ struct TopologyNeeds {
   bool key_tile_starts = false;  ///< also where elements of tiles are among the mask's, and transposed in its order
 
   /// Whether this is the structure of a packed form, which survives the release of the CSR arrays.
-  bool packed() const { return packed_strips || packed_fours || run_gap_bits > 0 || sparse_strips; }
+  bool packed() const { return packed_strips || run_gap_bits > 0 || sparse_strips; }
 };
 
 /// The forms that packed strips of a grain are made from.
-constexpr TopologyNeeds strip_needs(PackedGrain grain) {
-  return {.packed_strips = grain == PackedGrain::pair, .packed_fours = grain == PackedGrain::four};
-}
+constexpr TopologyNeeds strip_needs(PackedGrain grain) { return {.packed_strips = grain}; }
 
 /// The transposed mask, where a kernel walks both.
 struct TransposedMask {

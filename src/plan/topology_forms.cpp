@@ -55,8 +55,7 @@ ops::CsrArrays TopologyForms::arrays() const {
 }
 
 void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& needs, bool& queued) {
-  if (needs.packed_strips) return derive_packed_strips(queue, PackedGrain::pair, queued);
-  if (needs.packed_fours) return derive_packed_strips(queue, PackedGrain::four, queued);
+  if (needs.packed_strips) return derive_packed_strips(queue, *needs.packed_strips, queued);
   if (needs.run_gap_bits > 0) return derive_runs(queue, needs.run_gap_bits, queued);
   if (needs.sparse_strips) return derive_sparse_strips(queue, queued);
   derive_columns(queue, needs.index, queued);
@@ -327,8 +326,7 @@ void TopologyForms::derive_sparse_strips(const ops::Queue& queue, bool& queued) 
 }
 
 ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) const {
-  if (needs.packed_strips) return {.packed = packed.at(PackedGrain::pair).structure};
-  if (needs.packed_fours) return {.packed = packed.at(PackedGrain::four).structure};
+  if (needs.packed_strips) return {.packed = packed.at(*needs.packed_strips).structure};
   if (needs.run_gap_bits > 0) return {.runs = run_tables.at(needs.run_gap_bits).structure};
   if (needs.sparse_strips) return {.sparse = sparse.structure};
   ops::TopologyPointers pointers{.row_offsets = row_offsets.data(),

@@ -118,8 +118,7 @@ struct TopologyForms {
 
   /// Whether any packed form that `needs` names exists; has_any_packed: whether any exists at all.
   bool has_packed(const ops::TopologyNeeds& needs) const {
-    return (needs.packed_strips && packed.contains(PackedGrain::pair)) ||
-           (needs.packed_fours && packed.contains(PackedGrain::four)) ||
+    return (needs.packed_strips && packed.contains(*needs.packed_strips)) ||
            (needs.run_gap_bits > 0 && run_tables.contains(needs.run_gap_bits)) || (needs.sparse_strips && sparse.made);
   }
   bool has_any_packed() const { return !packed.empty() || !run_tables.empty() || sparse.made; }

@@ -20,11 +20,33 @@ inline std::array<int, 2> columns_of(PackedGrain grain, std::span<const std::uin
   return {four_pair_column(lane, bit, metadata, 0), four_pair_column(lane, bit, metadata, 1)};
 }
 
+/// Those of a pair of a whole strip, and its row there.
+struct WholePair {
+  int row;
+  int column;  ///< of the first half; the other's is the next
+};
+
+constexpr WholePair whole_pair(int pair) {
+  const int row = 2 * pair / packed_strip_columns(), place = 2 * pair % packed_strip_columns();
+  return {row, (place / 8 ^ row % 8) * 8 + place % 8};
+}
+
 /// visit(row, the two columns, number of the pair, its place in the strip) for every pair of a strip whose headers are
 /// given.
 template <class Visit>
 void for_each_pair(const PackedForm& form, std::int64_t strip, std::span<const std::uint32_t> headers,
                    const Visit& visit) {
+  const std::int64_t first_row = strip % form.row_strips * packed_strip_rows();
+  const std::int64_t first_column = strip / form.row_strips * packed_strip_columns();
+  if (form.grain == PackedGrain::whole) {
+    for (int pair = 0; pair < packed_most(form.grain); ++pair) {
+      const auto [row, column] = whole_pair(pair);
+      if (first_row + row >= form.rows) continue;
+      visit(first_row + row, std::array<std::int64_t, 2>{first_column + column, first_column + column + 1},
+            static_cast<std::size_t>(pair));
+    }
+    return;
+  }
   for (int lane = 0; lane < packed_lanes(); ++lane) {
     const unsigned header =
         headers[static_cast<std::size_t>(lane) * static_cast<std::size_t>(packed_lane_words(form.grain))];
@@ -33,10 +55,8 @@ void for_each_pair(const PackedForm& form, std::int64_t strip, std::span<const s
       const int bit = std::countr_zero(mask);
       std::array<std::int64_t, 2> columns;
       for (const std::size_t half : {0, 1})
-        columns[half] =
-            strip / form.row_strips * packed_strip_columns() + columns_of(form.grain, headers, lane, bit)[half];
-      visit(strip % form.row_strips * packed_strip_rows() + packed_row(lane, bit), columns,
-            static_cast<std::size_t>(pair++));
+        columns[half] = first_column + columns_of(form.grain, headers, lane, bit)[half];
+      visit(first_row + packed_row(lane, bit), columns, static_cast<std::size_t>(pair++));
     }
   }
 }

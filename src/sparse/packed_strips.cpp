@@ -27,17 +27,29 @@ using RowMasks = std::vector<std::uint64_t>;
 /// Where an element of the matrix goes.
 struct Slot {
   std::size_t strip;
-  std::size_t header;  ///< index of its lane's header word
-  unsigned bit;
+  std::uint32_t pair;  ///< in its strip
   std::size_t half;
   bool left_over;
 };
 
+/// The pair that a place belongs to, in its strip.
+std::uint32_t pair_of(const PackedForm& form, std::size_t strip, const PackedPlace& place) {
+  const std::uint32_t header = form.headers[(strip * packed_lanes() + static_cast<std::size_t>(place.lane)) *
+                                            static_cast<std::size_t>(packed_lane_words(form.grain))];
+  return packed_start(header) +
+         static_cast<std::uint32_t>(std::popcount(packed_mask(header) & ((1U << place.bit) - 1)));
+}
+
+/// After count_pairs.
 Slot slot_of(const PackedForm& form, const RowMasks& masks, std::int64_t row, std::int64_t column) {
   const auto in_strip = static_cast<int>(column % packed_strip_columns());
   const auto strip_row = static_cast<int>(row % packed_strip_rows());
   const auto strip =
       static_cast<std::size_t>(column / packed_strip_columns() * form.row_strips + row / packed_strip_rows());
+  if (form.grain == PackedGrain::whole) {
+    const unsigned number = packed_whole_number(strip_row, in_strip);
+    return {.strip = strip, .pair = number / 2, .half = number % 2, .left_over = false};
+  }
   PackedPlace place = packed_place(strip_row, in_strip);
   bool left_over = false;
   if (form.grain == PackedGrain::four) {
@@ -46,9 +58,7 @@ Slot slot_of(const PackedForm& form, const RowMasks& masks, std::int64_t row, st
     place = {four.lane, four.bit, four_half(four_of(names, in_strip), in_strip)};
     left_over = (fours_left(names) >> in_strip & 1) != 0;
   }
-  const auto header = (strip * packed_lanes() + static_cast<std::size_t>(place.lane)) *
-                      static_cast<std::size_t>(packed_lane_words(form.grain));
-  return {strip, header, static_cast<unsigned>(place.bit), static_cast<std::size_t>(place.half), left_over};
+  return {strip, pair_of(form, strip, place), static_cast<std::size_t>(place.half), left_over};
 }
 
 /// Those of the structure.
@@ -60,6 +70,7 @@ std::span<const std::uint32_t> headers_of(const PackedForm& form, std::int64_t s
 void mark_headers(PackedForm& form, const RowMasks& masks) {
   const auto words = static_cast<std::size_t>(packed_lane_words(form.grain));
   form.headers.assign(static_cast<std::size_t>(form.strips() * packed_header_words(form.grain)), 0);
+  if (words == 0) return;
   for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip)
     for (std::size_t lane = 0; lane < packed_lanes(); ++lane) {
       const auto mask_of = [&](int below) {
@@ -81,8 +92,8 @@ void count_pairs(PackedForm& form) {
   std::uint32_t total = 0;
   form.pair_offsets.assign(1, 0);
   for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip) {
-    unsigned pairs = 0;
-    for (std::size_t lane = 0; lane < packed_lanes(); ++lane) {
+    unsigned pairs = form.grain == PackedGrain::whole ? static_cast<unsigned>(packed_most(form.grain)) : 0;
+    for (std::size_t lane = 0; lane < packed_lanes() && !form.headers.empty(); ++lane) {
       std::uint32_t& header =
           form.headers[(strip * packed_lanes() + lane) * static_cast<std::size_t>(packed_lane_words(form.grain))];
       const unsigned mask = header;
@@ -91,12 +102,6 @@ void count_pairs(PackedForm& form) {
     }
     form.pair_offsets.push_back(total += pairs);
   }
-}
-
-/// The pair that an element belongs to, in its strip.
-std::uint32_t pair_of(const PackedForm& form, const Slot& slot) {
-  const std::uint32_t header = form.headers[slot.header];
-  return packed_start(header) + static_cast<std::uint32_t>(std::popcount(packed_mask(header) & ((1U << slot.bit) - 1)));
 }
 
 /// The nonzeros of each row by ascending column.
@@ -132,8 +137,8 @@ void place_nonzeros(PackedForm& form, const Csr& csr, const RowMasks& masks,
           csr.column_indices[static_cast<std::size_t>(numbers[static_cast<std::size_t>(number)])];
       const Slot slot = slot_of(form, masks, row, column);
       const auto strip_row = static_cast<int>(row % packed_strip_rows());
-      const unsigned code = slot.left_over ? packed_left_slot(strip_row)
-                                           : packed_slot(strip_row, pair_of(form, slot), static_cast<int>(slot.half));
+      const unsigned code =
+          slot.left_over ? packed_left_slot(strip_row) : packed_slot(strip_row, slot.pair, static_cast<int>(slot.half));
       placed.push_back({static_cast<std::int64_t>(slot.strip), row, static_cast<std::uint16_t>(code)});
     }
   }
@@ -310,7 +315,7 @@ PackedForm packed_form(const Csr& walked, std::span<const std::int32_t> value_po
   for_each_nonzero(walked, [&](std::int64_t row, std::int64_t column, std::int64_t i) {
     const Slot slot = slot_of(form, masks, row, column);
     if (!slot.left_over)
-      form.sources[2 * (std::size_t{form.pair_offsets[slot.strip]} + pair_of(form, slot)) + slot.half] = source_of(i);
+      form.sources[2 * (std::size_t{form.pair_offsets[slot.strip]} + slot.pair) + slot.half] = source_of(i);
   });
   place_nonzeros(form, walked, masks, value_positions);
   if (grain == PackedGrain::four) leave_over(form, walked, masks, source_of);
@@ -337,13 +342,20 @@ PackedMatrix pack(const PackedForm& form, PackedMode mode, Dtype element, std::s
       });
 
   const std::vector<std::uint16_t> terms = terms_of(form, mode, element, values, scaled);
-  const auto words = static_cast<std::size_t>(packed_pair_words(mode));
+  const int words = packed_pair_words(mode);
   for (std::size_t strip = 0; std::cmp_less(strip, form.strips()); ++strip) {
     const auto headers = headers_of(form, static_cast<std::int64_t>(strip));
     packed.data.insert(packed.data.end(), headers.begin(), headers.end());
-    for (std::size_t word = form.pair_offsets[strip] * words; word < form.pair_offsets[strip + 1] * words; ++word)
-      packed.data.push_back(terms[2 * word] | static_cast<std::uint32_t>(terms[2 * word + 1]) << 16);
-    packed.data.resize((packed.data.size() + 3) / 4 * 4, 0);
+    const std::size_t first = packed.data.size();
+    const std::uint32_t first_pair = form.pair_offsets[strip], pairs = form.pair_offsets[strip + 1] - first_pair;
+    packed.data.resize((first + std::size_t{pairs} * static_cast<std::size_t>(words) + 3) / 4 * 4, 0);
+    for (unsigned pair = 0; pair < pairs; ++pair)
+      for (int term = 0; term < words; ++term) {
+        const std::size_t from =
+            2 * ((std::size_t{first_pair} + pair) * static_cast<std::size_t>(words) + static_cast<std::size_t>(term));
+        packed.data[first + packed_word(form.grain, pair, term, words)] =
+            terms[from] | static_cast<std::uint32_t>(terms[from + 1]) << 16;
+      }
   }
   for (std::size_t i = 0; i < form.left_sources.size(); ++i)
     packed.left_over.push_back({form.left_places[i], floats[static_cast<std::size_t>(form.left_sources[i])]});

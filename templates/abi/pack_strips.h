@@ -64,7 +64,7 @@ constexpr int pack_strips_copied_words(Dtype element, bool placed) {
 /// side, and one strip's hardly (bench/notes/packing.md#values-of-a-transpose). A block that scales rows, or leaves
 /// nonzeros over, has one row strip.
 constexpr bool packs_beside(const PackStripsTraits& traits) {
-  return traits.placed && !packed_scales_rows(traits.mode) && traits.grain == PackedGrain::pair;
+  return traits.placed && !packed_scales_rows(traits.mode) && traits.grain != PackedGrain::four;
 }
 
 /// Shared memory of a block: for each warp a strip as it will lie, then copies of its values; and the rows' scales.

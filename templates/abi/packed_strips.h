@@ -1,7 +1,7 @@
-// Packed strips, formats "strip16x64/pair/<mode>" and "strip16x64/four/<mode>" version 1: the values of a sparse matrix
-// in the order in which tensor-core fragments take them. What the host, the kernels that pack and the kernels that
-// multiply share. Grain "four" is that of abi/packed_fours.h; what follows is common to both, but for what it says of a
-// strip's headers and pairs.
+// Packed strips, formats "strip16x64/<grain>/<mode>" version 1: the values of a sparse matrix in the order in which
+// tensor-core fragments take them. What the host, the kernels that pack and the kernels that multiply share. Grain
+// "four" is that of abi/packed_fours.h, grain "whole" has a place for every element; what follows is common to all, but
+// for what it says of a strip's headers and pairs, which are those of grain "pair".
 //
 // The matrix as kernels walk it (A^T where the problem transposes A) is cut into strips of 16 rows x 64 columns. There
 // are k_blocks = ceil(cols / 64) of them across, and row_strips = ceil(rows / 16) down, rounded up to a multiple of 16:
@@ -19,6 +19,10 @@
 // column in
 //   the lower half, +0 where the structure does not name one, and there alone: packed_named. Modes of two terms have
 //   the word of hi, then the word of lo.
+//
+// A whole strip is what shared memory takes for wgmma: 16 lines of 64 numbers, a line for each row, whose 16-byte chunk
+// c lies at place c ^ (row % 8). Where values have two terms, eight lines of low parts follow eight of high ones. It
+// has no header; two neighbouring numbers are a pair.
 //
 // Strips whose rows are scaled may be *marked*, format "strip16x64/<grain>/f16x3/marked": inverse scales tell how much
 // a row loses (packed_row_mark), and all values lie beside as they are (ExactValues), so that sums that lost too much
@@ -52,13 +56,14 @@ constexpr const char* name(PackedMode value) {
 constexpr const char* type_name(PackedMode) { return "PackedMode"; }
 
 /// What a pair holds: the values of two neighbouring columns, for a dense operand of tensor cores, or two of four, for
-/// a 2:4 sparse one.
-enum class PackedGrain : unsigned char { pair, four };
+/// a 2:4 sparse one. Whole: pairs of neighbours, zeros too, for an operand that lies in shared memory.
+enum class PackedGrain : unsigned char { pair, four, whole };
 
 constexpr const char* name(PackedGrain value) {
   switch (value) {
     case PackedGrain::pair: return "pair";
     case PackedGrain::four: return "four";
+    case PackedGrain::whole: return "whole";
   }
   return nullptr;
 }
@@ -69,7 +74,9 @@ consteval int packed_strip_rows() { return 16; }
 consteval int packed_strip_columns() { return 64; }
 consteval int packed_lanes() { return 32; }
 /// Words of a lane at a strip's begin.
-constexpr int packed_lane_words(PackedGrain grain) { return grain == PackedGrain::four ? 2 : 1; }
+constexpr int packed_lane_words(PackedGrain grain) {
+  return grain == PackedGrain::whole ? 0 : grain == PackedGrain::four ? 2 : 1;
+}
 constexpr int packed_header_words(PackedGrain grain) { return packed_lane_words(grain) * packed_lanes(); }
 constexpr int packed_header_bytes(PackedGrain grain) { return 4 * packed_header_words(grain); }
 consteval int packed_unit_bytes() { return 16; }          ///< what offsets count in
@@ -98,8 +105,9 @@ constexpr bool packed_scales_rows(PackedMode mode) {
   return mode == PackedMode::f16x3 || mode == PackedMode::f16_scaled;
 }
 
-/// Units of 16 bytes of a strip.
+/// Units of 16 bytes of a strip in which so many pairs are named.
 constexpr unsigned packed_strip_units(PackedGrain grain, unsigned pairs, int pair_words) {
+  if (grain == PackedGrain::whole) pairs = static_cast<unsigned>(packed_most(grain));
   return (packed_header_bytes(grain) + 4 * pairs * static_cast<unsigned>(pair_words) + packed_unit_bytes() - 1) /
          packed_unit_bytes();
 }
@@ -135,6 +143,19 @@ constexpr PackedPlace packed_place(int row, int column) {
 /// Where a pair comes from: its row in the strip, and its lower column there.
 constexpr int packed_row(int lane, int bit) { return lane / 4 + 8 * (bit & 1); }
 constexpr int packed_column(int lane, int bit) { return bit / 4 * 16 + lane % 4 * 2 + (bit >> 1 & 1) * 8; }
+
+/// Where a term of a pair lies among the words that follow a strip's headers.
+constexpr unsigned packed_word(PackedGrain grain, unsigned pair, int term, int pair_words) {
+  const auto words = static_cast<unsigned>(pair_words), own = static_cast<unsigned>(term);
+  if (grain != PackedGrain::whole) return pair * words + own;
+  constexpr unsigned octet = 8 * packed_strip_columns() / 2;  // of eight lines
+  return (pair / octet * words + own) * octet + pair % octet;
+}
+
+/// The number of an element among those of a whole strip's first terms, were they alone.
+constexpr unsigned packed_whole_number(int row, int column) {
+  return static_cast<unsigned>(row * packed_strip_columns() + (column / 8 ^ row % 8) * 8 + column % 8);
+}
 
 /// The exponent e of a row's scale s = 2^e, from the bits of the largest magnitude of its finite values: that becomes s
 /// * largest in [2^13, 2^14), 0 where all are zero. e is at most 126, so that s and 1/s are normal: a row below 2^-113

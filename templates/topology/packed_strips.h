@@ -23,6 +23,10 @@ consteval bool takes_fours() {
   return F::traits.grain == PackedGrain::four;
 }
 template <class F>
+consteval bool takes_whole() {
+  return F::traits.grain == PackedGrain::whole;
+}
+template <class F>
 consteval int lane_words() {
   return packed_lane_words(F::traits.grain);
 }
@@ -69,9 +73,11 @@ __device__ inline void count_pairs(const PackedStepArgs& args) {
     const unsigned mask = takes_fours<F>() ? four_mask(lane, row, row_below) : lane_mask(lane, row, row_below);
     const auto own = static_cast<unsigned>(__popc(mask));
     const unsigned through = warp_inclusive_sum(own);
-    unsigned* const header = args.headers + (strip * packed_lanes() + lane) * lane_words<F>();
-    header[0] = packed_header(mask, through - own);
-    if constexpr (takes_fours<F>()) header[1] = four_metadata(lane, row, row_below);
+    if constexpr (!takes_whole<F>()) {
+      unsigned* const header = args.headers + (strip * packed_lanes() + lane) * lane_words<F>();
+      header[0] = packed_header(mask, through - own);
+      if constexpr (takes_fours<F>()) header[1] = four_metadata(lane, row, row_below);
+    }
     const unsigned nonzeros =
         warp_inclusive_sum(lane < packed_strip_rows() ? static_cast<unsigned>(__popcll(masks[lane])) : 0U);
     if (lane != packed_lanes() - 1) continue;
@@ -111,6 +117,10 @@ __device__ inline void start_rows(const PackedStepArgs& args) {
 /// The slot of a nonzero, in a row that names these columns; `header` is that of each lane.
 template <class F>
 __device__ inline unsigned slot_of(unsigned header, int row, int column, unsigned long long names) {
+  if constexpr (takes_whole<F>()) {
+    const unsigned number = packed_whole_number(row, column);
+    return packed_slot(row, number / 2, static_cast<int>(number % 2));
+  }
   PackedPlace place = packed_place(row, column);
   if constexpr (takes_fours<F>())
     place = {four_place(row, column).lane, four_place(row, column).bit, four_half(four_of(names, column), column)};
@@ -127,7 +137,8 @@ __device__ inline void place_nonzeros(const PackedStepArgs& args) {
   const int lane = static_cast<int>(threadIdx.x % packed_lanes());
   for (long long strip = thread_in_grid() / packed_lanes(); strip < args.strips;
        strip += threads_in_grid() / packed_lanes()) {
-    const unsigned header = args.headers[(strip * packed_lanes() + lane) * lane_words<F>()];
+    unsigned header = 0;
+    if constexpr (!takes_whole<F>()) header = args.headers[(strip * packed_lanes() + lane) * lane_words<F>()];
     const unsigned long long own = lane < packed_strip_rows() ? args.row_masks[strip * packed_strip_rows() + lane] : 0;
     const int through = warp_inclusive_sum(__popcll(own)), before = through - __popcll(own);
     const int nonzeros = __shfl_sync(0xffffffffU, through, packed_lanes() - 1);

@@ -1,6 +1,7 @@
 // A warp that puts packed strips together (topology/pack_strips.h).
 #pragma once
 
+#include "abi/either.h"
 #include "abi/pack_strips.h"
 #include "parts/async_copy.h"
 #include "parts/element.h"
@@ -26,6 +27,7 @@ class StripPacker {
   static constexpr PackedMode mode = F::traits.mode;
   static constexpr PackedGrain grain = F::traits.grain;
   static constexpr int lane_words = packed_lane_words(grain);
+  static constexpr bool has_headers = lane_words > 0;
   static constexpr bool scaled = packed_scales_rows(mode);
   static constexpr int pair_words = packed_pair_words(mode);
   static constexpr int warps = F::config.threads / packed_lanes();
@@ -130,12 +132,15 @@ class StripPacker {
   }
 
  private:
+  struct NoHeader {};
+  using Header = Either<NoHeader, Vector<unsigned, has_headers ? lane_words : 1>, has_headers>;
+
   /// Where a strip's parts are. A lane has one of its headers, and the numbers of the first nonzero and of what follows
   /// the last of row lane % 16.
   struct Strip {
     unsigned first_unit, end_unit;
     unsigned first_slot;
-    Vector<unsigned, lane_words> header;
+    Header header;
     int start, end;
   };
 
@@ -167,10 +172,14 @@ class StripPacker {
     return {.first_unit = load_global(units),
             .end_unit = load_global(units + 1),
             .first_slot = load_global(structure_.slot_offsets + strip),
-            .header = load_global(reinterpret_cast<const Vector<unsigned, lane_words>*>(structure_.headers) +
-                                  strip * packed_lanes() + lane_),
+            .header = header_of(strip),
             .start = load_global(starts),
             .end = load_global(starts + static_cast<long long>(structure_.row_strips) * packed_strip_rows())};
+  }
+
+  __device__ Header header_of(long long strip) const {
+    if constexpr (!has_headers) return {};
+    else return load_global(reinterpret_cast<const Header*>(structure_.headers) + strip * packed_lanes() + lane_);
   }
 
   /// Values of a row's first unit that lie before the strip's.
@@ -219,7 +228,7 @@ class StripPacker {
     for (unsigned unit = lane_; unit < strip.end_unit - strip.first_unit; unit += packed_lanes())
       reinterpret_cast<Unit*>(words)[unit] = Unit{};
     __syncwarp();
-    reinterpret_cast<Vector<unsigned, lane_words>*>(words)[lane_] = strip.header;
+    if constexpr (has_headers) reinterpret_cast<Header*>(words)[lane_] = strip.header;
     if constexpr (copies) wait_async<0>();
     __syncwarp();
     for (int done = 0; done < rows.nonzeros; done += together) {
@@ -347,17 +356,16 @@ class StripPacker {
   __device__ void store(unsigned slot, Stored value) const {
     if (grain == PackedGrain::four && packed_slot_number(slot) == packed_left_number()) return;
     auto* const numbers = reinterpret_cast<unsigned short*>(shared().words[warp_] + packed_header_words(grain));
-    // Of a pair: both numbers, then what is left of both.
-    const unsigned at =
-        pair_words == 1 ? packed_slot_number(slot) : packed_slot_number(slot) * 2 - packed_slot_number(slot) % 2;
+    const unsigned number = packed_slot_number(slot);
+    const auto place_of = [&](int term) { return 2 * packed_word(grain, number / 2, term, pair_words) + number % 2; };
     if constexpr (as_is) {
-      numbers[at] = packed_named(value);
+      numbers[place_of(0)] = packed_named(value);
     } else {
       // Not to be contracted with the subtraction of split_number: that would keep what the host's product underflows.
-      const float number = scaled ? __fmul_rn(value, shared().scales[packed_slot_row(slot)]) : value;
-      const SplitParts parts = split_number<mode>(number);
-      numbers[at] = packed_named(parts.high);
-      if constexpr (pair_words == 2) numbers[at + 2] = parts.low;
+      const float scaled_value = scaled ? __fmul_rn(value, shared().scales[packed_slot_row(slot)]) : value;
+      const SplitParts parts = split_number<mode>(scaled_value);
+      numbers[place_of(0)] = packed_named(parts.high);
+      if constexpr (pair_words == 2) numbers[place_of(1)] = parts.low;
     }
   }
 

@@ -111,7 +111,7 @@ void queue_packed_forms(const ops::Queue& queue) {
                                                  .cols = 100,
                                                  .nonzeros = 500},
                                          .value_positions = of_transpose};
-      for (const PackedGrain grain : {PackedGrain::pair, PackedGrain::four})
+      for (const PackedGrain grain : {PackedGrain::pair, PackedGrain::four, PackedGrain::whole})
         ops::make_packed_form(queue, source, grain,
                               {.headers = numbers,
                                .row_starts = positions,

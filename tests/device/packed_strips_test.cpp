@@ -68,7 +68,7 @@ void for_each_form(const Check& check) {
     for (const sparse::Csr& csr : matrices())
       for (const bool transposed : {false, true}) {
         const auto topology = on.topology(csr.view());
-        for (const PackedGrain grain : {PackedGrain::pair, PackedGrain::four}) {
+        for (const PackedGrain grain : {PackedGrain::pair, PackedGrain::four, PackedGrain::whole}) {
           INFO(on.on.name << ": " << csr.rows << " x " << csr.cols << ", " << csr.nonzeros() << " nonzeros"
                           << (transposed ? ", transposed, " : ", ") << name(grain));
           ops::TopologyNeeds needs = ops::strip_needs(grain);
@@ -120,18 +120,18 @@ TEST_CASE(
   const sparse::Csr csr = sparse::uniform(100, 200, 0.5, seed);
   const auto topology = on.topology(csr.view());
   const std::int64_t before = topology->device_bytes();
-  const PackedStructure first = topology->pointers({.packed_strips = true}).packed;
+  const PackedStructure first = topology->pointers({.packed_strips = PackedGrain::pair}).packed;
   CHECK(topology->device_bytes() >=
         before + std::int64_t{first.row_strips} * first.k_blocks * packed_header_bytes(PackedGrain::pair) +
             csr.nonzeros() * 2);
-  const ops::TopologyPointers again = topology->pointers({.packed_strips = true});
+  const ops::TopologyPointers again = topology->pointers({.packed_strips = PackedGrain::pair});
   CHECK(again.packed.headers == first.headers);
   CHECK(again.row_offsets == nullptr);
   CHECK(again.column_indices == nullptr);
 
   const sparse::Csr repeats{.rows = 1, .cols = 4, .row_offsets = {0, 2}, .column_indices = {3, 3}};
   const auto refused = on.topology(repeats.view());
-  CHECK(test::code_of([&] { refused->pointers({.packed_strips = true}); }) == ErrorCode::unsupported);
+  CHECK(test::code_of([&] { refused->pointers({.packed_strips = PackedGrain::pair}); }) == ErrorCode::unsupported);
 }
 
 namespace {

@@ -141,7 +141,7 @@ TEST_CASE("a topology whose plans read CSR keeps it, and one whose plans do not 
     const sparse::Csr csr = sparse::uniform(100, 200, 0.6, seed);
     const Topology topology = context.topology(csr.view());
     CHECK(code_of([&] { topology.release_source(); }) == ErrorCode::invalid_argument);  // nothing else is there
-    topology.state()->pointers({.packed_strips = true});
+    topology.state()->pointers({.packed_strips = PackedGrain::pair});
     std::string message;
     {
       const SpmmPlan plan = context.plan(Spmm{.n = 8, .math = Math::strict}, topology);
@@ -153,7 +153,7 @@ TEST_CASE("a topology whose plans read CSR keeps it, and one whose plans do not 
     topology.release_source();
     CHECK(topology.device_bytes() <= before - csr.nonzeros() * 2);
     CHECK(topology.nonzeros() == csr.nonzeros());
-    const PackedStructure packed = topology.state()->pointers({.packed_strips = true}).packed;
+    const PackedStructure packed = topology.state()->pointers({.packed_strips = PackedGrain::pair}).packed;
     CHECK(packed.units[0] >
           packed.row_strips * packed.k_blocks * packed_strip_units(PackedGrain::pair, 0, 1));  // there are pairs
     const std::vector<float> zeros(std::size_t{100} * 200);
@@ -164,7 +164,7 @@ TEST_CASE("a topology whose plans read CSR keeps it, and one whose plans do not 
         [&] { to_dense(topology, values.data(), {.data = dense.data()}); },
         [&] { transpose(topology); },
         [&] { sort_columns(topology); },
-        [&] { topology.state()->pointers({.transposed = true, .packed_strips = true}); }};
+        [&] { topology.state()->pointers({.transposed = true, .packed_strips = PackedGrain::pair}); }};
     for (const std::function<void()>& call : refused) {
       CHECK(code_of(call, &message) == ErrorCode::invalid_argument);
       CHECK_MESSAGE(message.find("release_source") != std::string::npos, message);

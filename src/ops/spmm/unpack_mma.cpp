@@ -176,7 +176,7 @@ struct UnpackMma {
   static TopologyNeeds needs(const SpmmQuery& query, const UnpackMmaConfig&) {
     return {.index = query.index,
             .transposed = query.problem.sparse_transposed,
-            .packed_strips = true,
+            .packed_strips = PackedGrain::pair,
             .packing = packs_in_workspace(query)};
   }
   static std::string packed_format(const SpmmQuery& query, const UnpackMmaConfig& config) {

@@ -37,6 +37,8 @@ std::int64_t strips_of(const TopologyStatistics& walked) { return packed_strip_c
 
 std::int64_t most_units(PackedGrain grain, const TopologyStatistics& walked, int pair_words) {
   const std::int64_t strips = strips_of(walked);
+  if (grain == PackedGrain::whole)
+    return checked_multiply(strips, packed_strip_units(grain, 0, pair_words), "units of strips");
   // A row has no more pairs than nonzeros, and no more than its columns allow; each strip is rounded up once.
   const std::int64_t row_pairs =
       std::min(walked.longest_row, ceil_div(walked.cols, grain == PackedGrain::four ? 4 : 2));
@@ -73,7 +75,9 @@ std::optional<StripKind> find_strip_kind(std::string_view format) {
 }
 
 std::optional<std::string> packed_strips_declined(const TopologyStatistics& walked, PackedGrain grain) {
-  const std::int64_t header_bytes_per_nonzero = std::int64_t{64} * packed_lane_words(grain);
+  // What does not depend on the nonzeros: headers, or whole strips, of which 1 in 64 is to be named.
+  const bool is_whole = grain == PackedGrain::whole;
+  const std::int64_t bytes_per_nonzero = is_whole ? 128 : std::int64_t{64} * packed_lane_words(grain);
   if (walked.duplicates) return "packed strips hold a column once: a row of the mask names one twice";
   if (grain == PackedGrain::four && walked.cols > fours_most_columns())
     return "columns of what strips leave over have 28 bits";
@@ -81,11 +85,13 @@ std::optional<std::string> packed_strips_declined(const TopologyStatistics& walk
   constexpr std::int64_t looked_past = 512;
   if (walked.nonzeros > std::numeric_limits<std::int32_t>::max() - looked_past)
     return "packed strips number their values in 32 bits";
-  const std::int64_t header_bytes =
-      checked_multiply(strips_of(walked), packed_header_bytes(grain), "bytes of packed strips");
-  if (is_mostly_room(header_bytes, walked.nonzeros, header_bytes_per_nonzero))
-    return fmt::format("nearly all packed strips would be empty: {} bytes of headers for {} nonzeros", header_bytes,
-                       walked.nonzeros);
+  const std::int64_t bytes = checked_multiply(strips_of(walked),
+                                              is_whole ? packed_unit_bytes() * packed_strip_units(grain, 0, 1)
+                                                       : static_cast<unsigned>(packed_header_bytes(grain)),
+                                              "bytes of packed strips");
+  if (is_mostly_room(bytes, walked.nonzeros, bytes_per_nonzero))
+    return fmt::format("nearly all packed strips would be empty: {} bytes of {} for {} nonzeros", bytes,
+                       is_whole ? "strips" : "headers", walked.nonzeros);
   if (most_units(grain, walked, 2) > std::numeric_limits<std::int32_t>::max())
     return "packed strips of 32 GiB and more are past their offsets' range";
   return std::nullopt;

@@ -46,8 +46,7 @@ TEST_CASE("unpack_wgmma takes fours where few nonzeros are, and where it does re
       query_of({.n = 4096, .value_lifetime = ValueLifetime::persistent}, statistics_of(8192, 8192, 0.1));
   UnpackWgmmaConfig config = ops::unpack_wgmma::default_config(query);
   CHECK(family().packed_format(query, ops::Config::of(config)) == "strip16x64/four/f16x3/marked");
-  CHECK(family().needs(query, ops::Config::of(config)).packed_fours);
-  CHECK_FALSE(family().needs(query, ops::Config::of(config)).packed_strips);
+  CHECK(family().needs(query, ops::Config::of(config)).packed_strips == PackedGrain::four);
   config.strip_pairs = 260;
   CHECK(contains(*ops::unpack_wgmma::forbidden(query, config), "256"));
   config.strip_pairs = 256;

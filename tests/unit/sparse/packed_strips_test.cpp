@@ -21,7 +21,7 @@ using namespace vostok;
 namespace {
 
 constexpr std::uint64_t seed = 20;
-constexpr PackedGrain grains[] = {PackedGrain::pair, PackedGrain::four};
+constexpr PackedGrain grains[] = {PackedGrain::pair, PackedGrain::four, PackedGrain::whole};
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
 std::vector<double> dense_of(const sparse::Csr& csr, const std::vector<float>& values) {
