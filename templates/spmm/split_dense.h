@@ -234,10 +234,19 @@ __device__ inline void store_columns(unsigned char* first_tile,
     store_global<false>(reinterpret_cast<Chunk*>(first_tile) + i, reinterpret_cast<const Chunk*>(shared.tiles)[i]);
 }
 
+/// Blocks of a multiprocessor that registers must allow: where a launch has many, three quarters of its threads, since
+/// they wait for memory.
+template <class F>
+constexpr int split_dense_blocks() {
+  constexpr int most_threads = 1536;
+  return blocks_across(F::config) > 1 ? most_threads / F::config.threads : 1;
+}
+
 /// Tiles of one k block lie side by side on the grid's x, k blocks (those that share scales together) and products on
 /// y, and on z past what y holds.
 template <class F>
-__global__ void __launch_bounds__(F::config.threads) split_dense(const __grid_constant__ SplitDenseArgs args) {
+__global__ void __launch_bounds__(F::config.threads, split_dense_blocks<F>())
+    split_dense(const __grid_constant__ SplitDenseArgs args) {
   using Share = SplitShare<F>;
   constexpr auto traits = F::traits;
   constexpr auto config = F::config;
