@@ -37,8 +37,14 @@ constexpr StripsKind strips_kind(const UnpackWgmmaTraits& traits, const UnpackWg
 
 /// Whether strips hold two of every four columns, and leave nonzeros over.
 constexpr bool takes_fours(const UnpackWgmmaConfig& config) { return config.grain == PackedGrain::four; }
-/// Registers of a strip's fragments.
+/// Whether tensor cores read strips from shared memory; bytes there between eight lines and the next, and those of a
+/// warpgroup.
+constexpr bool takes_whole(const UnpackWgmmaConfig& config) { return config.grain == PackedGrain::whole; }
+constexpr int whole_octet_bytes(const UnpackWgmmaConfig& config) { return terms(config) * 8 * split_line_bytes(); }
+constexpr int whole_warpgroup_bytes(const UnpackWgmmaConfig& config) { return 8 * whole_octet_bytes(config); }
+/// Registers of a strip's fragments, or of its descriptor.
 constexpr int fragment_registers(const UnpackWgmmaConfig& config) {
+  if (takes_whole(config)) return 2;
   return takes_fours(config) ? 8 * terms(config) + 1 : 16 * terms(config);
 }
 
@@ -272,6 +278,10 @@ constexpr void tile_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const Unp
        [&] { return c.stages % c.k_groups == 0 && c.stages >= c.k_groups * (c.overlap ? 2 : 1); });
   rule("strip_pairs is a multiple of 4 from 16 to 512, to 256 where a pair is two of four columns",
        [&] { return within(c.strip_pairs, 16, packed_most(c.grain)) && c.strip_pairs % 4 == 0; });
+  rule("whole strips have room for all of their pairs",
+       [&] { return !takes_whole(c) || c.strip_pairs == packed_most(c.grain); });
+  rule("whole strips overlap where sums stay in tensor cores (promotion_blocks 0), and there alone",
+       [&] { return !takes_whole(c) || c.overlap == (c.promotion_blocks == 0); });
   rule("promotion_blocks is 0 to 1024; with scales 1, with prepare_dense and one of k_groups 2, of one term 4 too",
        [&] {
          const int most = c.k_groups > 1 || !c.prepare_dense ? 1 : terms(c) == 1 ? 4 : 2;

@@ -39,7 +39,8 @@ consteval int long_sum_blocks() { return 64; }
 struct UnpackWgmmaConfig {
   PackedMode mode = PackedMode::f16x3;
   PackedGrain grain = PackedGrain::pair;  ///< four: half the multiplications, by a 2:4 sparse A; what that leaves over,
-                                          ///< in f32 beside them
+                                          ///< in f32 beside them; whole: tensor cores read A, zeros too, from shared
+                                          ///< memory, and nothing is unpacked
   int warpgroups = 2;                     ///< that multiply, 64 rows each; of every group
   int k_groups =
       1;  ///< groups of so many warpgroups, which take a tile's k blocks in turn and add up their sums at the end
@@ -47,7 +48,8 @@ struct UnpackWgmmaConfig {
   int stages = 4;         ///< k blocks whose operands are in shared memory or on their way there
   int strip_pairs = 512;  ///< pairs for which a stage has room, for each strip of the tile; what does not fit is
                           ///< unpacked from global memory
-  bool overlap = true;    ///< a k block is unpacked while the one before is multiplied: twice the registers for A
+  bool overlap = true;    ///< a k block is unpacked while the one before is multiplied: twice the registers for A; of
+                          ///< whole strips, its products are queued behind those of the one before
   int promotion_blocks =
       1;            ///< k blocks after which sums are taken out of the tensor cores, whose additions cut; 0: never, and
                     ///< columns keep their scales where the block splits what the copy engine brings

@@ -102,6 +102,33 @@ __device__ inline void visit_packed(const unsigned char* strip, int row, Visit v
   }
 }
 
+/// A row of a whole strip is a line of 16-byte chunks, or two.
+template <StripsKind kind, class Visit>
+__device__ inline void visit_whole(const unsigned char* strip, int row, Visit visit) {
+  using Term = Element<packed_is_f16(kind.mode) ? Dtype::f16 : Dtype::bf16>;
+  using Chunk = Vector<unsigned, 4>;
+  constexpr int words = packed_pair_words(kind.mode);
+  constexpr int read = kind.marked ? 1 : words;  // values of marked strips are read elsewhere
+#pragma unroll 2
+  for (int i = 0; i < packed_strip_columns() / 8; ++i) {
+    const auto number_of = [](const Chunk& chunk, int j) {
+      return static_cast<unsigned short>(chunk.at[j / 2] >> 16 * (j % 2));
+    };
+    Chunk chunks[read];
+#pragma unroll
+    for (int term = 0; term < read; ++term)
+      chunks[term] = load_own(reinterpret_cast<const Chunk*>(
+          strip + 4 * packed_word(kind.grain, packed_whole_number(row, i * 8) / 2, term, words)));
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      if (number_of(chunks[0], j) == 0) continue;
+      float value = Term::to_float(number_of(chunks[0], j));
+      if constexpr (read == 2) value += Term::to_float(number_of(chunks[1], j));
+      visit(i * 8 + j, value);
+    }
+  }
+}
+
 template <StripsKind kind, class Visit>
 __device__ inline void visit_sparse(const unsigned char* strip, int row, Visit visit) {
   using Value = Element<packed_is_f16(kind.mode) ? Dtype::f16 : Dtype::bf16>;
@@ -135,6 +162,7 @@ __device__ inline void visit_sparse(const unsigned char* strip, int row, Visit v
 template <StripsKind kind, class Visit>
 __device__ inline void visit_named(const unsigned char* strip, int row, Visit visit) {
   if constexpr (kind.sparse) detail::visit_sparse<kind>(strip, row, visit);
+  else if constexpr (kind.grain == PackedGrain::whole) detail::visit_whole<kind>(strip, row, visit);
   else detail::visit_packed<kind>(strip, row, visit);
 }
 

@@ -26,6 +26,7 @@ template <class F>
 class Consumer {
   static constexpr auto config = F::config;
   static constexpr bool keeps = config.kept_blocks > 0;
+  static constexpr bool unpacks_ahead = config.overlap && !takes_whole(config);
   using Place = RingPlace<config.stages>;
 
  public:
@@ -70,7 +71,8 @@ class Consumer {
   __device__ void run(WarpgroupSum<F>& sum) {
     if constexpr (keeps) return run_kept(sum);
     if (left_ == 0) return;
-    if constexpr (config.overlap) run_overlapped(sum);
+    if constexpr (config.overlap && takes_whole(config)) run_queued(sum);
+    else if constexpr (config.overlap) run_overlapped(sum);
     else run_in_turn(sum);
     sum.end();
   }
@@ -98,6 +100,24 @@ class Consumer {
     }
   }
 
+  /// Of strips that are not unpacked: products of two k blocks are queued, the earlier one's stage is handed back.
+  __device__ void run_queued(WarpgroupSum<F>& sum) {
+    Place done = multiplied_;
+#pragma unroll 1
+    for (bool first = true; left_ > 0; --left_, first = false) {
+      UnpackedStrip<F> strip;
+      wait_barrier(stages_.full(multiplied_.stage), multiplied_.parity);
+      strips_.unpack(strip, stages_.strips(multiplied_.stage), false);
+      multiply(sum, strip);
+      sum.finish_before_last();
+      if (!first) arrive(stages_.empty(done.stage));
+      done = multiplied_;
+      multiplied_.advance(config.k_groups);
+    }
+    sum.finish(stages_.scales(done.stage), true, batches_);
+    arrive(stages_.empty(done.stage));
+  }
+
   __device__ void run_in_turn(WarpgroupSum<F>& sum) {
     UnpackedStrip<F> strip;
 #pragma unroll 1
@@ -120,10 +140,10 @@ class Consumer {
   }
 
   __device__ void unpack(UnpackedStrip<F>& strip, bool looks_ahead) {
-    Place& place = config.overlap ? unpacked_ : multiplied_;
+    Place& place = unpacks_ahead ? unpacked_ : multiplied_;
     wait_barrier(stages_.full(place.stage), place.parity);
     strips_.unpack(strip, stages_.strips(place.stage), looks_ahead);
-    if constexpr (config.overlap) unpacked_.advance(config.k_groups);
+    if constexpr (unpacks_ahead) unpacked_.advance(config.k_groups);
   }
 
   __device__ void multiply(WarpgroupSum<F>& sum, const UnpackedStrip<F>& strip) {

@@ -28,16 +28,16 @@ class UnpackWgmmaStages {
   static constexpr unsigned unit_count = copied_units(config);
   static constexpr unsigned units_begin = config.stages * dense_bytes;
   static constexpr unsigned batches_begin = units_begin + unit_count * copied_unit_bytes();
-  static constexpr unsigned scales_begin = batches_begin + batch_count * batch_bytes;
-  static constexpr unsigned strips_begin = scales_begin + config.stages * scale_bytes;
+  static constexpr unsigned strips_begin = batches_begin + batch_count * batch_bytes;
   static constexpr bool keeps = kept_blocks(config) > 0;
   static constexpr unsigned strip_rooms = keeps ? kept_blocks(config) : config.stages;
-  static constexpr unsigned scratch_begin = strips_begin + strip_rooms * strip_bytes;
+  static constexpr unsigned scales_begin = strips_begin + strip_rooms * strip_bytes;
+  static constexpr unsigned scratch_begin = scales_begin + config.stages * scale_bytes;
   static constexpr unsigned lists_begin = scratch_begin + consumer_warps(config) * left_scratch_bytes(config);
   static constexpr unsigned batch_barriers_begin = lists_begin + batch_count * left_list_bytes();
   static constexpr unsigned unit_barriers_begin = batch_barriers_begin + batch_count * 2 * barrier_bytes();
   static constexpr unsigned barriers_begin = unit_barriers_begin + unit_count * barrier_bytes();
-  static_assert(dense_bytes % 1024 == 0, "swizzled lines repeat every 1024 bytes");
+  static_assert(dense_bytes % 1024 == 0 && strips_begin % 1024 == 0, "swizzled lines repeat every 1024 bytes");
   static constexpr unsigned barriers = 2 * (config.stages + (keeps ? 1 : 0));
   static_assert(barriers_begin + barriers * barrier_bytes() + tile_parts(config).barrier_bytes() ==
                     shared_bytes(F::traits, config),

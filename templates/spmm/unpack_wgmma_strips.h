@@ -1,7 +1,9 @@
-// The strips of a warp of unpack_wgmma that multiplies, unpacked into registers.
+// The strips of a warp of unpack_wgmma that multiplies, unpacked into registers, or where they lie in shared memory.
 #pragma once
 
+#include "abi/either.h"
 #include "parts/ordered_loads.h"
+#include "parts/wgmma.h"
 #include "spmm/unpack_fragments.h"
 #include "spmm/unpack_wgmma_shared.h"
 
@@ -9,14 +11,22 @@ namespace vostok {
 
 /// A strip's A-fragments: of each step, the values or their high parts, and the low parts.
 template <class F>
-struct UnpackedStrip {
+struct StripFragments {
   unsigned at[strip_steps(F::config.grain)][terms(F::config)][strip_registers()];
   unsigned metadata;  ///< where A is 2:4 sparse
 };
 
+/// The strips of a warpgroup, which tensor cores read themselves.
+struct SharedStrips {
+  unsigned long long descriptor;
+};
+
+template <class F>
+using UnpackedStrip = Either<StripFragments<F>, SharedStrips, takes_whole(F::config)>;
+
 /// A warp's strips, one k block of its group after the other. Where they start is looked up one of them ahead.
 template <class F>
-class WarpStrips {
+class PackedPairs {
   static constexpr auto config = F::config;
   static constexpr unsigned room = strip_stage_bytes(config);
   static constexpr bool all_fit = config.strip_pairs == packed_most(config.grain);
@@ -30,8 +40,8 @@ class WarpStrips {
 
  public:
   /// `exists`: there is a k block.
-  __device__ WarpStrips(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned warp,
-                        bool exists)
+  __device__ PackedPairs(const PackedStrips& strips, unsigned first_block, unsigned first_strip, unsigned warp,
+                         bool exists)
       : offsets_(strips.offsets + static_cast<long long>(first_block) * strips.row_strips + first_strip),
         data_(strips.data),
         step_(config.k_groups * strips.row_strips),
@@ -83,5 +93,23 @@ class WarpStrips {
   unsigned own_ = 0;
   unsigned end_ = 0;
 };
+
+/// The same of whole strips: those of a warpgroup are 64 lines of A.
+template <class F>
+class WholeStrips {
+ public:
+  __device__ WholeStrips(const PackedStrips&, unsigned, unsigned, unsigned warp, bool)
+      : first_(warp / 4 * whole_warpgroup_bytes(F::config)) {}
+
+  __device__ void unpack(SharedStrips& strips, unsigned stage_strips, bool) const {
+    strips.descriptor = dense_descriptor(stage_strips + first_, 0, whole_octet_bytes(F::config));
+  }
+
+ private:
+  unsigned first_;  ///< of the warpgroup in a stage
+};
+
+template <class F>
+using WarpStrips = Either<PackedPairs<F>, WholeStrips<F>, takes_whole(F::config)>;
 
 }  // namespace vostok

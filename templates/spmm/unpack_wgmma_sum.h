@@ -75,6 +75,9 @@ class WarpgroupSum {
     if (batches.due()) multiply_batch(batches);
   }
 
+  /// Waits for the products of every k block but the last that was queued.
+  __device__ void finish_before_last() { wait_multiplications<1>(); }
+
   /// The products of another batch.
   template <class Batches>
   __device__ void multiply_further(const Batches& batches) {
@@ -99,6 +102,7 @@ class WarpgroupSum {
       else promote<false>(scales);
     } else {
       wait_multiplications();
+      if constexpr (takes_whole(config)) settle_sums();
       batches.settle(*this);
     }
     if constexpr (sets_aside)
@@ -187,6 +191,13 @@ class WarpgroupSum {
     }
   }
 
+  /// What reads sums that were waited for is not moved before the wait: where products of two k blocks are queued, the
+  /// compiler would let them wait for one another. No instruction.
+  __device__ void settle_sums() {
+#pragma unroll
+    for (float& sum : sums_) asm volatile("" : "+f"(sum));
+  }
+
   template <int step>
   __device__ void multiply_low(const UnpackedStrip<F>& strip, unsigned long long first, bool accumulates) {
     multiply_step<step>(strip, 0, moved_descriptor(first, dense_low_part(F::traits, config)), accumulates || step > 0);
@@ -206,7 +217,11 @@ class WarpgroupSum {
       constexpr int columns = packed_strip_columns() / steps;
       const unsigned long long dense =
           moved_descriptor(first, step * (along_k ? 2 * columns : columns * split_line_bytes()));
-      if constexpr (takes_fours(config))
+      if constexpr (takes_whole(config))
+        WarpgroupMma<config.tile_columns>::template multiply_shared<type, DenseLine::k, line>(
+            sums_, moved_descriptor(strip.descriptor, term * 8 * split_line_bytes() + step * 2 * columns), dense,
+            accumulates);
+      else if constexpr (takes_fours(config))
         SparseWarpgroupMma<config.tile_columns>::template multiply<type, line, step>(
             sums_, strip.at[step][term], strip.metadata, dense, accumulates);
       else

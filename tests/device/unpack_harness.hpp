@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,12 +23,14 @@ struct UnpackCase {
 
   tune::SpmmHost host;
   sparse::PackedForm form;
-  mutable std::optional<sparse::PackedForm> fours = {};  ///< the same of that grain, made when it is asked for
+  mutable std::map<PackedGrain, sparse::PackedForm> other_forms =
+      {};  ///< of other grains, made when they are asked for
 
   const sparse::PackedForm& form_of(PackedGrain grain) const {
     if (grain == PackedGrain::pair) return form;
-    if (!fours) fours = sparse::packed_form(host.walked, host.value_positions, grain);
-    return *fours;
+    if (!other_forms.contains(grain))
+      other_forms.emplace(grain, sparse::packed_form(host.walked, host.value_positions, grain));
+    return other_forms.at(grain);
   }
   std::optional<ops::SizeRange> sizes = {};  ///< that the choice serves; empty: the problem's n alone
 

@@ -84,6 +84,23 @@ inline void check_fours(const UnpackCase& c, UnpackWgmmaConfig config) {
   if (!reason || reason->find("shared memory") == std::string::npos) check_one(c, config);
 }
 
+/// The same product by whole strips, where stages still fit.
+inline void check_whole(const UnpackCase& c, UnpackWgmmaConfig config) {
+  config.grain = PackedGrain::whole;
+  config.strip_pairs = packed_most(config.grain);
+  config.overlap = config.promotion_blocks == 0;
+  config.kept_blocks = 0;
+  if (config.overlap) config.stages = std::max(config.stages, 2 * config.k_groups);
+  const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
+  if (!reason || reason->find("shared memory") == std::string::npos) check_one(c, config);
+}
+
+/// The other grains of A.
+inline void check_grains(const UnpackCase& c, const UnpackWgmmaConfig& config) {
+  check_fours(c, config);
+  check_whole(c, config);
+}
+
 /// The config with blocks that split an f32 B, which their warps load or the copy engine brings, where they can: lines
 /// of whole copies, tiles wide enough, registers and stages for all.
 inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int producer_warps, bool tensor_copies) {
@@ -99,7 +116,7 @@ inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int p
   const auto lacks = [&](const char* what) { return reason && reason->find(what) != std::string::npos; };
   if (lacks("registers") || lacks("shared memory")) return;
   check_one(c, config);
-  if (producer_warps == 4) check_fours(c, config);
+  if (producer_warps == 4) check_grains(c, config);
 }
 
 /// The config with copies of 16 bits by the copy engine, of rows made of columns too, where its boxes serve.
@@ -109,21 +126,21 @@ inline void check_mapped(const UnpackCase& c, UnpackWgmmaConfig config) {
   const Layout layout = c.problem().dense_layout;
   if (!ops::is_narrower_than_boxes(c.query(nullptr), layout, config.tile_columns)) {
     check_one(c, config);
-    check_fours(c, config);
+    check_grains(c, config);
   }
   if (layout == Layout::row_major ||
       ops::is_narrower_than_boxes(c.query(nullptr), Layout::row_major, config.tile_columns))
     return;
   config.prepare_dense = true;
   check_one(c, config);
-  check_fours(c, config);
+  check_grains(c, config);
 }
 
-/// The config, its grain of four, and other ways of B: blocks that split an f32 one, or where threads copy it the copy
+/// The config, its other grains, and other ways of B: blocks that split an f32 one, or where threads copy it the copy
 /// engine, whose boxes have 64 columns.
 inline void check(const UnpackCase& c, const UnpackWgmmaConfig& config) {
   check_one(c, config);
-  check_fours(c, config);
+  check_grains(c, config);
   if (c.problem().element == Dtype::f32 && config.prepare_dense)
     for (const int producer_warps : {4, 8})
       for (const bool tensor_copies : {false, true}) check_splitting(c, config, producer_warps, tensor_copies);

@@ -17,6 +17,15 @@ PackedLayout layout_of(const SpmmQuery& query, StripKind kind, const PackedStruc
   return packs_in_workspace(query) ? packed_layout_bound(kind, query.statistics) : packed_layout(kind, structure);
 }
 
+/// Bytes of a set of strips. Assumes that each nonzero has a pair of its own: an upper bound, and close to it for most
+/// masks.
+double packed_bytes(const SpmmQuery& query, StripKind kind) {
+  const auto strips = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols));
+  const int words = packed_pair_words(kind.mode);
+  if (kind.grain == PackedGrain::whole) return strips * packed_unit_bytes() * packed_strip_units(kind.grain, 0, words);
+  return strips * packed_header_bytes(kind.grain) + static_cast<double>(query.statistics.nonzeros) * 4 * words;
+}
+
 }  // namespace
 
 std::optional<std::string> packed_operand_declined(const SpmmQuery& query) {
@@ -56,11 +65,12 @@ double strip_wait_us(const SpmmQuery& query, double latency_us, double entry_us)
   return (latency_us + entry_us * static_cast<double>(s.nonzeros) / std::max(strips, 1.0)) / machine_of(query).speed();
 }
 
-double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded) {
-  const int terms = packed_pair_words(mode);
+double packing_us(const SpmmQuery& query, StripKind kind, bool crowded) {
+  const int terms = packed_pair_words(kind.mode);
   const double latency_us = (terms == 1 ? 0.9 : 1.8) + (crowded ? 1.1 : 0);  // rows of two terms are scaled first
   const double entry_us = (crowded ? 9e-3 : 3.5e-3) * (terms == 1 ? 1 : 1.55);
-  constexpr double strip_us = 0.27e-3;                    // for each term; most of it for strips that are nearly empty
+  // For each term; most of it for strips that are nearly empty. Whole ones have 2 KB to write.
+  const double strip_us = kind.grain == PackedGrain::whole ? 0.9e-3 : 0.27e-3;
   constexpr double nonzero_us = 1.8e-6;                   // for each term
   const double scattered_us = terms == 1 ? 3e-6 : 15e-6;  // for a transpose's value, read from its place in A
   const auto strips = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols));
@@ -76,11 +86,7 @@ bool reads_strips_once(const SpmmQuery& query, StripKind kind, int tile_columns)
     return false;
   if (query.policy == Policy::cold) return true;
   if (query.device == nullptr || query.device->info().l2_bytes <= 0) return false;
-  // Assumes that each nonzero has a pair of its own: an upper bound, and close to it for most masks.
-  const double bytes = static_cast<double>(packed_strip_count(query.statistics.rows, query.statistics.cols)) *
-                           packed_header_bytes(kind.grain) +
-                       static_cast<double>(query.statistics.nonzeros) * 4 * packed_pair_words(kind.mode);
-  return bytes > static_cast<double>(query.device->info().l2_bytes);
+  return packed_bytes(query, kind) > static_cast<double>(query.device->info().l2_bytes);
 }
 
 std::int64_t packed_workspace_bytes(const SpmmQuery& query, StripKind kind) {

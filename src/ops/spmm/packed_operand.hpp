@@ -72,7 +72,7 @@ double strip_wait_us(const SpmmQuery& query, double latency_us, double entry_us)
 
 /// Microseconds that packing a call's values takes on the device, its launch aside, for cost models. Fitted to an H200
 /// (bench/notes/packing.md#values-of-every-call-in-16-bits). `crowded`: by crowds_packing.
-double packing_us(const SpmmQuery& query, PackedMode mode, bool crowded);
+double packing_us(const SpmmQuery& query, StripKind kind, bool crowded);
 
 /// Whether strips that a call has read are never read again from L2: neither by another tile of this many columns or
 /// another product of the batch, nor by the next call, since the cache is cold or too small for the strips.

@@ -113,7 +113,7 @@ double memory_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfi
 /// The launches other than the product's.
 double other_launches_us(const SpmmQuery& query, const Sizes& size, const UnpackMmaConfig& c, const Machine& machine) {
   double us = 0;
-  if (packs_in_workspace(query)) us += next_launch_us + packing_us(query, c.mode, false);
+  if (packs_in_workspace(query)) us += next_launch_us + packing_us(query, {.mode = c.mode}, false);
   const double prepared_bytes = size.batch * size.k * size.n * 8;
   if (c.prepare_dense)
     us += next_launch_us +

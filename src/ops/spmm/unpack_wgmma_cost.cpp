@@ -36,6 +36,7 @@ Density density(const SpmmQuery& query) {
 double expected_pairs(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const Density d = density(query);
   const double empty = (1 - d.loose) * (1 - d.loose);
+  if (takes_whole(c)) return packed_most(c.grain);
   return packed_most(c.grain) * (1 - (1 - d.solid) * (takes_fours(c) ? empty * empty : empty));
 }
 
@@ -53,7 +54,8 @@ Left expected_left(const SpmmQuery& query) {
 
 /// Bytes of A that a block reads for one k block.
 double strip_bytes(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
-  return tile_strips(c) * (packed_header_bytes(c.grain) + 8 + 4.0 * terms(c) * expected_pairs(query, c));
+  const int rounding = takes_whole(c) ? 0 : 8;
+  return tile_strips(c) * (packed_header_bytes(c.grain) + rounding + 4.0 * terms(c) * expected_pairs(query, c));
 }
 
 /// Cycles of a block before its first k block, for what is left over without batches: to find a warp's entries, then
@@ -96,6 +98,29 @@ SplitUnit split_unit(const UnpackWgmmaConfig& c) {
   return terms(c) == 1 ? SplitUnit{320, 2000} : SplitUnit{450, 2300};
 }
 
+/// Bytes a cycle of one SM, by bulk copies, however many SMs copy; boxes are faster, most of all beside fewer
+/// multiplications or where nothing is unpacked.
+double l2_bytes_per_cycle(const UnpackWgmmaConfig& c) {
+  if (takes_whole(c) && !packed_splits(c.mode)) return 56;
+  if (takes_whole(c) || !hides_unpacking(c)) return 37.3;
+  return takes_fours(c) && !packed_splits(c.mode) ? 50 : 46;
+}
+
+/// Cycles of a block that its k blocks do not take.
+struct TileCost {
+  double start;       ///< barriers, the first copies, unpacking
+  double warp_start;  ///< for each warp
+  double cluster;     ///< two barriers, and exchange of sums between SMs
+  double store;       ///< besides what is stored
+};
+
+/// Of whole strips fitted to some 500 problems (bench/notes/cost_models.md#whole-strips).
+TileCost tile_cost(const UnpackWgmmaConfig& c) {
+  const double start = packed_splits(c.mode) ? 1320 : 400;
+  if (takes_whole(c)) return {.start = start, .warp_start = 30, .cluster = 400.0 * (c.k_split - 1), .store = 600};
+  return {.start = 1320, .warp_start = 120, .cluster = 720, .store = 300};
+}
+
 /// Cycles of one block's k block on each resource, and of its longest chain of dependent instructions.
 struct BlockCycles {
   double tensor;
@@ -108,7 +133,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double least_multiplication = 16;
   // A 2:4 sparse A has half as many registers to unpack, and as many multiplications.
   const double share = takes_fours(c) ? 0.5 : 1;
-  const bool keeps = c.kept_blocks > 0;
+  const bool keeps = c.kept_blocks > 0 || takes_whole(c);  // nothing is unpacked
   const double unpack_instructions = keeps ? 0 : (terms(c) == 2 ? 170 : 83) * (takes_fours(c) ? 0.6 : 1);
   const double unpack_latency = keeps ? 0 : (takes_fours(c) ? 400 : 604) * (hides_unpacking(c) ? 0.5 : 1);
   constexpr double overflow_latency =
@@ -117,10 +142,10 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double producer_latency = 200;
   constexpr double direct_producer_latency = 397;  // measured: the shortest time between k blocks
   const SplitUnit unit = split_unit(c);
-  // Of one SM, by bulk copies, however many SMs copy; boxes are faster, most of all beside fewer multiplications.
-  const double l2_bytes_per_cycle = !hides_unpacking(c) ? 37.3 : takes_fours(c) && !packed_splits(c.mode) ? 50 : 46;
-  const double multiplications =
-      share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least_multiplication);
+
+  // Tensor cores that read A from shared memory wait for it, in narrow tiles.
+  const double least = takes_whole(c) ? 16 + 0.35 * c.tile_columns : least_multiplication;
+  const double multiplications = share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least);
   double promotion = 0;
   if (c.promotion_blocks > 0)
     promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
@@ -132,11 +157,13 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c)
                                              : packed_strip_columns() * c.tile_columns * (splits_dense(c) ? 4 : 2);
   const double entries = batched_entries(query, c);
-  const double memory =
-      (dense_bytes + entries * c.tile_columns * 2 + (keeps ? 0 : strip_bytes(query, c))) / l2_bytes_per_cycle;
+  const double memory = (dense_bytes + entries * c.tile_columns * 2 + (c.kept_blocks > 0 ? 0 : strip_bytes(query, c))) /
+                        l2_bytes_per_cycle(c);
   // With several groups, each has the time of that many k blocks for its chain.
-  const double chain =
-      barrier_latency + 2 * promotion + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
+  const double promoting = barrier_latency + (takes_whole(c) ? 3 : 2) * promotion;  // unpacking hides some of it
+  const double chain = takes_whole(c) && c.overlap
+                           ? std::max(promoting, multiplying)
+                           : promoting + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
   // A stage for B is full only after the block has split it.
   const double refill = memory + (splits_dense(c) ? unit.latency : 0);
   const double ring =
@@ -152,7 +179,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
 /// Cycles of a k block with `blocks` resident blocks on the SM. Resources never overlap perfectly, least of all if
 /// warpgroups wait for the same stage: they then unpack together and multiply together.
 double shared_cycles(const BlockCycles& block, int blocks, const UnpackWgmmaConfig& c) {
-  const double overlap_loss = (c.warpgroups > 1 ? 0.169 : 0.099) * (hides_unpacking(c) ? 0.6 : 1);
+  const double overlap_loss = (c.warpgroups > 1 ? 0.169 : 0.099) * (hides_unpacking(c) || takes_whole(c) ? 0.6 : 1);
   const double tensor = blocks * block.tensor;
   const double issue = blocks * block.issue;
   const double memory = blocks * block.memory;
@@ -169,8 +196,7 @@ double output_bytes(const SpmmQuery& query, double element_bytes) {
 double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr double launch_us = 1.0;
   constexpr double next_launch_us = 1.34;
-  constexpr double start_cycles = 1320;      // barriers, the first copies
-  constexpr double warp_start_cycles = 120;  // for each warp of a block
+
   constexpr double l2_bytes_per_us = 7.3e6;
   constexpr double preparing_share = 0.65;  // of memory's bandwidth: 2.6 to 3.1 TB/s of 4.8
   const Machine machine = machine_of(query);
@@ -184,12 +210,14 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double full_waves = std::floor(blocks / resident);
   const double rest = blocks - full_waves * resident;
   const BlockCycles block = cycles_of(query, config);
-  constexpr double cluster_cycles = 720;  // two barriers, and exchange of sums between SMs
+
   const TileParts parts = tile_parts(config);
+  const TileCost cost = tile_cost(config);
   double exchange_cycles = parts.count() == 1 ? 0 : 150 + parts.bytes() / 19.2;
-  if (parts.blocks > 1) exchange_cycles += cluster_cycles;
-  const double store_cycles = 300 + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 30 / parts.blocks;
-  const double begin_cycles = start_cycles + warp_start_cycles * threads(config) / 32;
+  if (parts.blocks > 1) exchange_cycles += cost.cluster;
+  const double store_cycles =
+      cost.store + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 30 / parts.blocks;
+  const double begin_cycles = cost.start + cost.warp_start * threads(config) / 32;
   const double left = left_cycles(query, config);
   const double steps = as_double(slice_blocks(query, config));
   const auto wave_cycles = [&](int together) {
@@ -226,7 +254,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   if (launched_slices(config) > 1)
     us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
   if (packs_in_workspace(query))
-    us += next_launch_us + packing_us(query, config.mode, crowds_packing(blocks, resident));
+    us += next_launch_us + packing_us(query, strip_kind(query, config), crowds_packing(blocks, resident));
   return us;
 }
 

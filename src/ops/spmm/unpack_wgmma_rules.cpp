@@ -55,7 +55,8 @@ constexpr std::array rules_of_tile = {
          }},
     Rule{"the mask has no packed strips of that grain",
          [](const Case& c) {
-           return takes_fours(c.config) && packed_strips_declined(c.query.statistics, c.config.grain).has_value();
+           return c.config.grain != PackedGrain::pair &&
+                  packed_strips_declined(c.query.statistics, c.config.grain).has_value();
          }},
     of_warpgroups::threads_fit<Case>,
     Rule{"sums and fragments do not fit the registers that min_blocks leaves",

@@ -62,35 +62,45 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
 
 /// Grains of strips: fours where few nonzeros are left over, which grow with the square of the density. In f32 they
 /// halve what limits, the multiplications; of 16 bits only A's share of the copies
-/// (bench/notes/fours.md#fours-of-16-bits).
+/// (bench/notes/fours.md#fours-of-16-bits). Whole strips, whose zeros often cost less than unpacking
+/// (bench/notes/unpack_wgmma.md#whole-strips), where they have room.
 std::vector<PackedGrain> grains(const SpmmQuery& query) {
-  const double most_density = query.problem.element == Dtype::f32 ? 0.25 : 0.105;
+  const bool is_f32 = query.problem.element == Dtype::f32;
+  const double most_fours = is_f32 ? 0.25 : 0.105;
   const double elements = static_cast<double>(query.statistics.rows) * static_cast<double>(query.statistics.cols);
-  if (static_cast<double>(query.statistics.nonzeros) > most_density * elements) return {PackedGrain::pair};
-  return {PackedGrain::pair, PackedGrain::four};
+  std::vector<PackedGrain> list = {PackedGrain::pair};
+  if (static_cast<double>(query.statistics.nonzeros) <= most_fours * elements) list.push_back(PackedGrain::four);
+  if (!packed_strips_declined(query.statistics, PackedGrain::whole)) list.push_back(PackedGrain::whole);
+  return list;
 }
 
 /// Whether the config's grain may pay: fours of 16 bits where what is left over comes in batches, in wide tiles; of f32
 /// not where the copy engine brings what blocks split, which limits, and not the multiplications that fours halve.
+/// Whole strips where no thread copies B.
 bool grain_may_pay(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
+  if (takes_whole(config)) return !copies_by_threads(config) && config.overlap == (config.promotion_blocks == 0);
   if (takes_fours(config) && copies_units(config)) return false;
   return !batches_left_over(config) || (can_batch(stage_traits(query, config), config) && config.tile_columns >= 128);
 }
 
-/// The tables' entries that the space tries with a grain: for fours, those that won somewhere and their neighbours.
-/// With half the multiplications, a k block leaves less to distribute among groups.
+/// The tables' entries that the space tries with a grain: for fours and whole strips, those that won somewhere and
+/// their neighbours. With half the multiplications, or nothing to unpack, a k block leaves less to distribute among
+/// groups.
 std::span<const Warpgroups> warpgroups_tried(PackedGrain grain) {
-  return std::span(warpgroup_counts).first(grain == PackedGrain::four ? 4 : warpgroup_counts.size());
+  return std::span(warpgroup_counts).first(grain == PackedGrain::pair ? warpgroup_counts.size() : 4);
 }
 std::span<const int> raster_rows_tried(PackedGrain grain) {
-  return std::span(raster_row_counts).first(grain == PackedGrain::four ? 2 : raster_row_counts.size());
+  return std::span(raster_row_counts)
+      .first(grain == PackedGrain::pair   ? raster_row_counts.size()
+             : grain == PackedGrain::four ? 2
+                                          : 1);
 }
 
 /// Pairs for which a stage has room: those of every strip, so that none is read from global memory, or the usual
 /// number, which allows more stages.
 std::vector<int> strip_rooms(const SpmmQuery& query, PackedGrain grain) {
   // Pairs of fours take half the room: no choice of them had less (bench/notes/fours.md#what-fours-reached).
-  if (grain == PackedGrain::four) return {packed_most(grain)};
+  if (grain != PackedGrain::pair) return {packed_most(grain)};
   const int usual = unpack_mma::usual_strip_pairs(query);
   if (usual * 4 > packed_most_pairs() * 3) return {packed_most_pairs()};
   return {packed_most_pairs(), usual};
@@ -147,7 +157,8 @@ bool may_persist(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
 std::optional<UnpackWgmmaConfig> with_kept_strips(const SpmmQuery& query, UnpackWgmmaConfig config) {
   constexpr std::int64_t most_kept = 8;
   const std::int64_t k_blocks = packed_k_blocks(query.statistics.cols);
-  if (config.overlap || terms(config) > 1 || takes_fours(config) || splits_dense(config) || k_blocks > most_kept)
+  if (config.overlap || terms(config) > 1 || config.grain != PackedGrain::pair || splits_dense(config) ||
+      k_blocks > most_kept)
     return std::nullopt;
   config.kept_blocks = static_cast<int>(k_blocks);
   config.stages = stages_that_fit(query, config);

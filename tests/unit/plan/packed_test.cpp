@@ -378,11 +378,11 @@ TEST_CASE("a plan of several n reads one format: that in which all n together lo
     return plan.packed_format();
   };
   // Where both read the same, there is nothing to choose.
-  CHECK(format(Dtype::f32, 256, reads_strips, reads_strips) == "strip16x64/pair/f16x3/marked");
+  CHECK(format(Dtype::f32, 256, reads_strips, reads_strips) == "strip16x64/whole/f16x3/marked");
   // A small f32 product loses least from CSR, a large one of f16 from strips, whether the largest n or the other would
   // read it.
   CHECK(format(Dtype::f32, 256, reads_csr, reads_strips) == "csr/f32");
   CHECK(format(Dtype::f32, 256, reads_strips, reads_csr) == "csr/f32");
-  CHECK(format(Dtype::f16, 2048, reads_csr, reads_strips) == "strip16x64/pair/f16x1");
-  CHECK(format(Dtype::f16, 2048, reads_strips, reads_csr) == "strip16x64/pair/f16x1");
+  CHECK(format(Dtype::f16, 2048, reads_csr, reads_strips) == "strip16x64/whole/f16x1");
+  CHECK(format(Dtype::f16, 2048, reads_strips, reads_csr) == "strip16x64/whole/f16x1");
 }
