@@ -109,7 +109,7 @@ __device__ inline void visit_whole(const unsigned char* strip, int row, Visit vi
   using Chunk = Vector<unsigned, 4>;
   constexpr int words = packed_pair_words(kind.mode);
   constexpr int read = kind.marked ? 1 : words;  // values of marked strips are read elsewhere
-#pragma unroll 2
+#pragma unroll 1
   for (int i = 0; i < packed_strip_columns() / 8; ++i) {
     const auto number_of = [](const Chunk& chunk, int j) {
       return static_cast<unsigned short>(chunk.at[j / 2] >> 16 * (j % 2));

@@ -63,7 +63,7 @@ std::vector<DenseWay> dense_ways(const SpmmQuery& query) {
 /// Grains of strips: fours where few nonzeros are left over, which grow with the square of the density. In f32 they
 /// halve what limits, the multiplications; of 16 bits only A's share of the copies
 /// (bench/notes/fours.md#fours-of-16-bits). Whole strips, whose zeros often cost less than unpacking
-/// (bench/notes/unpack_wgmma.md#whole-strips), where they have room.
+/// (bench/notes/whole_strips.md#what-it-gained), where they have room.
 std::vector<PackedGrain> grains(const SpmmQuery& query) {
   const bool is_f32 = query.problem.element == Dtype::f32;
   const double most_fours = is_f32 ? 0.25 : 0.105;
