@@ -133,16 +133,15 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double least_multiplication = 16;
   // A 2:4 sparse A has half as many registers to unpack, and as many multiplications.
   const double share = takes_fours(c) ? 0.5 : 1;
-  const bool keeps = c.kept_blocks > 0 || takes_whole(c);  // nothing is unpacked
-  const double unpack_instructions = keeps ? 0 : (terms(c) == 2 ? 170 : 83) * (takes_fours(c) ? 0.6 : 1);
-  const double unpack_latency = keeps ? 0 : (takes_fours(c) ? 400 : 604) * (hides_unpacking(c) ? 0.5 : 1);
+  const bool unpacks = c.kept_blocks == 0 && !takes_whole(c);
+  const double unpack_instructions = unpacks ? (terms(c) == 2 ? 170 : 83) * (takes_fours(c) ? 0.6 : 1) : 0;
+  const double unpack_latency = unpacks ? (takes_fours(c) ? 400 : 604) * (hides_unpacking(c) ? 0.5 : 1) : 0;
   constexpr double overflow_latency =
       523;  // of checking whether a strip fits its stage, to unpack it from there or from memory
   constexpr double barrier_latency = 158;
   constexpr double producer_latency = 200;
   constexpr double direct_producer_latency = 397;  // measured: the shortest time between k blocks
   const SplitUnit unit = split_unit(c);
-
   // Tensor cores that read A from shared memory wait for it, in narrow tiles.
   const double least = takes_whole(c) ? 16 + 0.35 * c.tile_columns : least_multiplication;
   const double multiplications = share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least);
@@ -152,7 +151,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   const double split_units = splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns(c)) : 0;
   const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * unit.instructions / 4;
   const double unpacking =
-      unpack_latency + (c.strip_pairs < packed_most(c.grain) && !keeps ? overflow_latency : 0) + unpack_instructions;
+      unpack_latency + (c.strip_pairs < packed_most(c.grain) && unpacks ? overflow_latency : 0) + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
   const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c)
                                              : packed_strip_columns() * c.tile_columns * (splits_dense(c) ? 4 : 2);
@@ -196,7 +195,6 @@ double output_bytes(const SpmmQuery& query, double element_bytes) {
 double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   constexpr double launch_us = 1.0;
   constexpr double next_launch_us = 1.34;
-
   constexpr double l2_bytes_per_us = 7.3e6;
   constexpr double preparing_share = 0.65;  // of memory's bandwidth: 2.6 to 3.1 TB/s of 4.8
   const Machine machine = machine_of(query);

@@ -96,6 +96,25 @@ TEST_CASE(
     }
 }
 
+TEST_CASE(
+    "a whole strip has a line of 128 bytes for each row, swizzled, and lines of low parts behind eight of high ones") {
+  std::vector<int> seen(1024, 0);
+  for (int row = 0; row < packed_strip_rows(); ++row)
+    for (int column = 0; column < packed_strip_columns(); ++column) {
+      const unsigned number = packed_whole_number(row, column);
+      ++seen[number];
+      const unsigned byte = number * 2;
+      CHECK(byte / 128 == static_cast<unsigned>(row));
+      CHECK(byte % 128 / 16 == static_cast<unsigned>(column / 8 ^ row % 8));
+      CHECK(byte % 16 == static_cast<unsigned>(column % 8 * 2));
+      CHECK(packed_word(PackedGrain::whole, number / 2, 0, 1) * 4 == byte / 4 * 4);
+      for (const int term : {0, 1})
+        CHECK(packed_word(PackedGrain::whole, number / 2, term, 2) * 4 ==
+              static_cast<unsigned>(row / 8 * 2048 + term * 1024) + byte % 1024 / 4 * 4);
+    }
+  CHECK(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
+}
+
 TEST_CASE("of every four columns the third nonzero and the fourth are left over, and no others") {
   INFO("seed " << seed);
   sparse::Random random(seed);
