@@ -37,7 +37,7 @@ TEST_CASE("whole strips are expected to pay where tiles are multiplied often, an
       CHECK(grain_of(once(256, element), statistics_of(512, 512, density)) == PackedGrain::whole);
       CHECK(grain_of(once(2048, element), statistics_of(2048, 512, density)) == PackedGrain::whole);
     }
-  Spmm cold = once(64, Dtype::f16);
+  const Spmm cold = once(64, Dtype::f16);
   auto query = query_of(cold, statistics_of(8192, 8192, 0.1));
   query.policy = Policy::cold;
   CHECK(ops::unpack_wgmma::default_config(query).grain == PackedGrain::pair);
