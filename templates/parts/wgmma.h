@@ -54,6 +54,12 @@ __device__ inline void settle_multiplications(float (&c)[count][4]) {
   for (int i = 0; i < count; ++i) asm volatile("" : "+f"(c[i][0]), "+f"(c[i][1]), "+f"(c[i][2]), "+f"(c[i][3]));
 }
 
+template <int count>
+__device__ inline void settle_multiplications(float (&c)[count]) {
+#pragma unroll
+  for (float& sum : c) asm volatile("" : "+f"(sum));
+}
+
 /// Fragments of sums as an instruction's list of registers.
 template <int count>
 __device__ inline float (&flat_sums(float (&fragments)[count][4]))[4 * count] {

@@ -102,7 +102,8 @@ class WarpgroupSum {
       else promote<false>(scales);
     } else {
       wait_multiplications();
-      if constexpr (takes_whole(config)) settle_sums();
+      // Products of two k blocks are queued: the compiler would let them wait for one another.
+      if constexpr (takes_whole(config)) settle_multiplications(sums_);
       batches.settle(*this);
     }
     if constexpr (sets_aside)
@@ -189,13 +190,6 @@ class WarpgroupSum {
       WarpgroupMma<config.tile_columns>::template multiply<type, DenseLine::columns>(sums_, a, batches.dense(), true);
       commit_multiplications();
     }
-  }
-
-  /// What reads sums that were waited for is not moved before the wait: where products of two k blocks are queued, the
-  /// compiler would let them wait for one another. No instruction.
-  __device__ void settle_sums() {
-#pragma unroll
-    for (float& sum : sums_) asm volatile("" : "+f"(sum));
   }
 
   template <int step>
