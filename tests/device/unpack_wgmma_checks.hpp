@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 #include "codegen/fields.hpp"
 #include "device/unpack_harness.hpp"
@@ -13,6 +14,7 @@
 #include "ops/spmm/dense_map.hpp"
 #include "ops/spmm/line_alignment.hpp"
 #include "ops/spmm/unpack_wgmma.hpp"
+#include "sparse/generate.hpp"
 
 namespace vostok::test::wgmma {
 
@@ -50,6 +52,14 @@ inline PackedMode mode_of(const Spmm& problem) {
   return PackedMode::f16x3;
 }
 
+/// A product of 448 rows of B, every fifth of which has an element that is no number, each in another column.
+inline UnpackCase with_numberless_rows(Dtype element, int columns) {
+  UnpackCase c(sparse::uniform(150, 448, 0.8, seed), problem_of(columns, element), seed);
+  for (std::int64_t k = 0; k < 448; k += 5)
+    c.host.dense[static_cast<std::size_t>(k * columns + k % columns)] = std::numeric_limits<float>::quiet_NaN();
+  return c;
+}
+
 /// The plainest config: one warpgroup, nothing overlaps, two stages.
 inline UnpackWgmmaConfig plain(const Spmm& problem, int tile_columns) {
   const bool wide = problem.element == Dtype::f32;
@@ -74,14 +84,19 @@ inline void check_one(const UnpackCase& c, const UnpackWgmmaConfig& config) {
   }
 }
 
+/// Whether the rules refuse a config for the lack of this: "shared memory", "registers".
+inline bool lacks(const UnpackCase& c, const UnpackWgmmaConfig& config, const char* what) {
+  const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
+  return reason && reason->find(what) != std::string::npos;
+}
+
 /// The same product by a 2:4 sparse A, where stages still fit and what 16-bit fours leave over comes in batches.
 inline void check_fours(const UnpackCase& c, UnpackWgmmaConfig config) {
   config.grain = PackedGrain::four;
   config.strip_pairs = std::min(config.strip_pairs, packed_most(config.grain));
   if (batches_left_over(config) && !can_batch(ops::unpack_wgmma::stage_traits(c.query(nullptr), config), config))
     return;
-  const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
-  if (!reason || reason->find("shared memory") == std::string::npos) check_one(c, config);
+  if (!lacks(c, config, "shared memory")) check_one(c, config);
 }
 
 /// The same product by whole strips, where stages still fit.
@@ -91,8 +106,7 @@ inline void check_whole(const UnpackCase& c, UnpackWgmmaConfig config) {
   config.overlap = config.promotion_blocks == 0;
   config.kept_blocks = 0;
   if (config.overlap) config.stages = std::max(config.stages, 2 * config.k_groups);
-  const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
-  if (!reason || reason->find("shared memory") == std::string::npos) check_one(c, config);
+  if (!lacks(c, config, "shared memory")) check_one(c, config);
 }
 
 /// The other grains of A.
@@ -112,9 +126,7 @@ inline void check_splitting(const UnpackCase& c, UnpackWgmmaConfig config, int p
   if (tensor_copies && c.problem().dense_layout == Layout::column_major) return;
   const int step = std::max(split_block_step(config), config.k_groups);
   config.stages = (config.stages + step - 1) / step * step;
-  const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
-  const auto lacks = [&](const char* what) { return reason && reason->find(what) != std::string::npos; };
-  if (lacks("registers") || lacks("shared memory")) return;
+  if (lacks(c, config, "registers") || lacks(c, config, "shared memory")) return;
   check_one(c, config);
   if (producer_warps == 4) check_grains(c, config);
 }

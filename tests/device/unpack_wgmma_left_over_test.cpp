@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <limits>
 
 #include "device/unpack_wgmma_checks.hpp"
 #include "sparse/generate.hpp"
@@ -95,10 +94,7 @@ TEST_CASE(
 TEST_CASE("unpack_wgmma: what 16-bit fours leave over takes nothing from rows of B that only their neighbours name") {
   for (const Dtype element : {Dtype::f16, Dtype::bf16})
     for (const int columns : {128, 256}) {
-      UnpackCase c(sparse::uniform(150, 448, 0.8, seed), problem_of(columns, element), seed);
-      // An element that is no number in every fifth row of B, each in another column.
-      for (std::int64_t k = 0; k < 448; k += 5)
-        c.host.dense[static_cast<std::size_t>(k * columns + k % columns)] = std::numeric_limits<float>::quiet_NaN();
+      const UnpackCase c = with_numberless_rows(element, columns);
       check_one(c, fours(c.problem(), columns));
     }
 }

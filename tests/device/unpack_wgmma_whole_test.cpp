@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <limits>
 
 #include "device/unpack_wgmma_checks.hpp"
 #include "sparse/generate.hpp"
@@ -38,9 +37,7 @@ TEST_CASE("unpack_wgmma: whole strips in every tile, from few stages to many, of
           config.producer_warps = 4;
           config.stages = stages;
           const UnpackCase c(sparse::uniform(300, 900, 0.6, seed), problem, seed);
-          const auto reason = ops::unpack_wgmma::forbidden(c.query(nullptr), config);
-          const auto lacks = [&](const char* what) { return reason && reason->find(what) != std::string::npos; };
-          if (!lacks("shared memory") && !lacks("registers")) check_one(c, config);
+          if (!lacks(c, config, "shared memory") && !lacks(c, config, "registers")) check_one(c, config);
         }
     }
 }
@@ -117,10 +114,7 @@ TEST_CASE(
     "unpack_wgmma: whole strips take nothing from rows of B that they do not name, though they hold zeros there") {
   for (const Dtype element : types)
     for (const int columns : {64, 128}) {
-      UnpackCase c(sparse::uniform(150, 448, 0.8, seed), problem_of(columns, element), seed);
-      // An element that is no number in every fifth row of B, each in another column.
-      for (std::int64_t k = 0; k < 448; k += 5)
-        c.host.dense[static_cast<std::size_t>(k * columns + k % columns)] = std::numeric_limits<float>::quiet_NaN();
+      const UnpackCase c = with_numberless_rows(element, columns);
       check_one(c, whole(c.problem(), columns));
     }
 }
