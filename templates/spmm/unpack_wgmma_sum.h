@@ -34,16 +34,17 @@ class WarpgroupSum {
   // Saves 1.5 % on narrow tiles, whose warps wait for tensor cores; no gain on wide ones
   // (bench/notes/unpack_wgmma.md#where-n--32-waited).
   static constexpr bool defers_factors = scaled && config.tile_columns <= 32 && !config.overlap && !in_place;
+  // The rows' scales are waited for beside the first products: from tile to tile nothing else hides their load.
+  static constexpr bool takes_rows_late = scaled && !takes_fours(config) && config.persistent;
   /// `row_scales` of the warp's first row; read where the mode has them.
   __device__ WarpgroupSum(const float* row_scales, SumsAside<F>& aside) : aside_(aside) {
     if constexpr (scaled) {
-      float inverses[2];
 #pragma unroll
-      for (int upper = 0; upper < 2; ++upper) inverses[upper] = load_global(row_scale_place(row_scales, upper));
-#pragma unroll
-      for (int upper = 0; upper < 2; ++upper)
-        rows_[upper] = row_factors(certifies ? packed_unmarked(inverses[upper]) : inverses[upper]);
-      if constexpr (certifies) losses_.expect(row_loses(inverses[0]) || row_loses(inverses[1]));
+      for (int upper = 0; upper < 2; ++upper) {
+        const float* const place = row_scale_place(row_scales, upper);
+        rows_[upper].promotion = takes_rows_late ? load_in_place(place) : load_global(place);
+      }
+      if constexpr (!takes_rows_late) take_rows();
     }
 #pragma unroll
     for (int i = 0; i < count; ++i) {
@@ -91,6 +92,8 @@ class WarpgroupSum {
   __device__ void finish(unsigned scales, bool is_last, Batches& batches) {
     if constexpr (promotes) {
       const bool due = keeps ? is_last : ++blocks_ == config.promotion_blocks || is_last;
+      if constexpr (takes_rows_late)
+        if (!has_rows_) take_rows();
       if constexpr (defers_factors)
         if (due && !with_factors_) apply_factors_if_large(scales);
       if (due) losses_.add([&](unsigned column) { return load_shared_pair(scales + 4 * column); });
@@ -157,6 +160,16 @@ class WarpgroupSum {
 
  private:
   static constexpr int steps = strip_steps(config.grain);
+
+  /// What follows from the rows' inverse scales, which are where their first factors will be.
+  __device__ void take_rows() {
+    const float inverses[2] = {rows_[0].promotion, rows_[1].promotion};
+#pragma unroll
+    for (int upper = 0; upper < 2; ++upper)
+      rows_[upper] = row_factors(certifies ? packed_unmarked(inverses[upper]) : inverses[upper]);
+    if constexpr (certifies) losses_.expect(row_loses(inverses[0]) || row_loses(inverses[1]));
+    has_rows_ = true;
+  }
 
   /// Of one of the lane's two rows.
   static __device__ const float* row_scale_place(const float* row_scales, int upper) {
@@ -280,6 +293,7 @@ class WarpgroupSum {
   float sums_[count];
   float totals_[promotes && !in_place ? count : 1];
   RowFactors rows_[2] = {};
+  bool has_rows_ = !takes_rows_late;
   bool with_factors_ = scaled && !defers_factors;  ///< totals have the rows' first factors
   int blocks_ = 0;                                 ///< multiplied since the last promotion
   int promotions_ = 0;                             ///< since sums were set aside
