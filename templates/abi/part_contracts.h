@@ -45,6 +45,8 @@ concept UnpacksByWarpgroups = requires(const Traits& t, const Config& c) {
   { copies_by_threads(c) } -> Is<bool>;
   { streams_strips(c) } -> Is<bool>;
   { kept_blocks(c) } -> Is<int>;
+  { dense_rooms(c) } -> Is<int>;
+  { strip_rings(c) } -> Is<int>;
   { dense_stage_bytes(t, c) } -> Is<int>;
   { column_scale_bytes(c) } -> Is<int>;
   { strip_stage_bytes(c) } -> Is<int>;

@@ -92,6 +92,8 @@ constexpr int strip_stage_bytes(const SparseTensorWgmmaConfig& config) {
 /// Strips are read as others are, and for every tile.
 constexpr bool streams_strips(const SparseTensorWgmmaConfig&) { return false; }
 constexpr int kept_blocks(const SparseTensorWgmmaConfig&) { return 0; }
+constexpr int dense_rooms(const SparseTensorWgmmaConfig&) { return 0; }
+constexpr int strip_rings(const SparseTensorWgmmaConfig&) { return 1; }
 
 /// Slices of k that a second launch adds up.
 constexpr int launched_slices(const SparseTensorWgmmaConfig& config) {

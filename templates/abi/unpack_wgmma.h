@@ -17,7 +17,16 @@ constexpr int kept_blocks(const UnpackWgmmaConfig& config) { return config.kept_
 /// Warps that multiply: of one group, and of all.
 constexpr int group_warps(const UnpackWgmmaConfig& config) { return 4 * config.warpgroups; }
 constexpr int consumer_warps(const UnpackWgmmaConfig& config) { return config.k_groups * group_warps(config); }
-constexpr int threads(const UnpackWgmmaConfig& config) { return 32 * (consumer_warps(config) + config.producer_warps); }
+/// Whether B stays in shared memory from row tile to row tile, and how many k blocks have room.
+constexpr int dense_rooms(const UnpackWgmmaConfig& config) { return config.dense_rooms; }
+constexpr bool keeps_dense(const UnpackWgmmaConfig& config) { return config.dense_rooms > 0; }
+/// Warps beside those that bring B, of which each copies one warpgroup's strips where B stays: four, since warpgroups
+/// exchange registers. Rings of stages: there each warpgroup has its own, so that none waits for another.
+constexpr int strip_warps(const UnpackWgmmaConfig& config) { return keeps_dense(config) ? 4 : 0; }
+constexpr int strip_rings(const UnpackWgmmaConfig& config) { return keeps_dense(config) ? config.warpgroups : 1; }
+constexpr int threads(const UnpackWgmmaConfig& config) {
+  return 32 * (consumer_warps(config) + config.producer_warps + strip_warps(config));
+}
 /// Each warp of a group has one strip.
 constexpr int tile_strips(const UnpackWgmmaConfig& config) { return group_warps(config); }
 constexpr int tile_rows(const UnpackWgmmaConfig& config) { return packed_strip_rows() * tile_strips(config); }
@@ -148,7 +157,10 @@ constexpr bool can_keep_scales(const UnpackWgmmaTraits& traits, const UnpackWgmm
 
 /// Units of a block that are in shared memory as they are in B, or on their way there; bytes of each, and of all with a
 /// barrier each.
-constexpr int copied_units(const UnpackWgmmaConfig& config) { return copies_units(config) ? 16 : 0; }
+constexpr int copied_units(const UnpackWgmmaConfig& config) {
+  if (!copies_units(config)) return 0;
+  return keeps_dense(config) ? 2 * config.producer_warps : 16;
+}
 consteval int copied_unit_bytes() { return packed_strip_columns() * copied_unit_columns() * 4; }
 constexpr int copied_bytes(const UnpackWgmmaConfig& config) { return copied_units(config) * (copied_unit_bytes() + 8); }
 
@@ -197,8 +209,12 @@ constexpr int strip_stage_bytes(const UnpackWgmmaConfig& config) {
          static_cast<int>(packed_strip_units(config.grain, static_cast<unsigned>(config.strip_pairs), terms(config)));
 }
 
+/// A k block of B, and what a stage holds: strips that are kept and a B that stays have rooms of their own.
+constexpr int dense_room_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
+  return dense_stage_bytes(traits, config) + column_scale_bytes(config);
+}
 constexpr int stage_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return dense_stage_bytes(traits, config) + column_scale_bytes(config) +
+  return (keeps_dense(config) ? 0 : dense_room_bytes(traits, config)) +
          (config.kept_blocks > 0 ? 0 : strip_stage_bytes(config));
 }
 
@@ -214,13 +230,14 @@ constexpr TileParts tile_parts(const UnpackWgmmaConfig& config) {
 }
 
 constexpr int ring_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  return config.stages * stage_bytes(traits, config) + config.kept_blocks * strip_stage_bytes(config);
+  return config.stages * stage_bytes(traits, config) + config.kept_blocks * strip_stage_bytes(config) +
+         config.dense_rooms * dense_room_bytes(traits, config);
 }
 
-/// Dynamic shared memory of a block: stages, strips that are kept, units to split, what is left over, two barriers for
-/// each stage and for kept strips, and that of a cluster's sums.
+/// Dynamic shared memory of a block: stages, strips that are kept, a B that stays, units to split, what is left over,
+/// two barriers for each stage, for each room of B and for kept strips, and that of a cluster's sums.
 constexpr int shared_bytes(const UnpackWgmmaTraits& traits, const UnpackWgmmaConfig& config) {
-  const int pairs = config.stages + (config.kept_blocks > 0 ? 1 : 0);
+  const int pairs = config.stages * strip_rings(config) + config.dense_rooms + (config.kept_blocks > 0 ? 1 : 0);
   return ring_bytes(traits, config) + copied_bytes(config) + left_over_bytes(config) + pairs * 16 +
          tile_parts(config).barrier_bytes();
 }
@@ -236,10 +253,12 @@ constexpr int splitting_registers(const UnpackWgmmaConfig& config) {
   return terms(config) == 2 && config.producer_warps == 4 ? 96 : 72;
 }
 consteval int collecting_registers() { return 40; }
+consteval int strip_warp_registers() { return 24; }
 
 /// Whether warpgroups exchange registers, how many the copying one keeps, and how many each of the others then has.
 constexpr bool exchanges_registers(const UnpackWgmmaConfig& config) {
-  return config.producer_warps == 8 || (config.producer_warps == 4 && consumer_warps(config) > 4);
+  return keeps_dense(config) || config.producer_warps == 8 ||
+         (config.producer_warps == 4 && consumer_warps(config) > 4);
 }
 constexpr int kept_registers(const UnpackWgmmaConfig& config) {
   if (splits_dense(config)) return splitting_registers(config);
@@ -247,8 +266,9 @@ constexpr int kept_registers(const UnpackWgmmaConfig& config) {
   return copies_by_threads(config) || config.kept_blocks > 0 ? 40 : 24;
 }
 constexpr int gained_registers(const UnpackWgmmaConfig& config) {
+  const int of_strip_warps = keeps_dense(config) ? launch_registers(config) - strip_warp_registers() : 0;
   return shared_out_registers(launch_registers(config), consumer_warps(config) / 4, kept_registers(config),
-                              config.producer_warps / 4);
+                              config.producer_warps / 4, of_strip_warps);
 }
 
 /// Registers of a thread that multiplies, besides those of sums and totals.
@@ -320,6 +340,13 @@ constexpr void slicing_rules(RuleCheck& rule, const UnpackWgmmaTraits& t, const 
         return within(c.kept_blocks, 0, 16) &&
                (c.kept_blocks == 0 ||
                 (c.persistent && !c.overlap && terms(c) == 1 && c.grain == PackedGrain::pair && !splits_dense(c)));
+      });
+  rule(
+      "dense_rooms is 0 to 16, of persistent blocks and whole strips, of a B that the copy engine brings and the block "
+      "splits",
+      [&] {
+        return within(c.dense_rooms, 0, 16) &&
+               (c.dense_rooms == 0 || (c.persistent && takes_whole(c) && copies_units(c)));
       });
   cluster_rule(rule, c);
   rule("the sums of k_groups, or of a cluster's slices, fit in the place of the stages",

@@ -71,6 +71,9 @@ struct UnpackWgmmaConfig {
                             ///< while C of the one before is stored
   int kept_blocks = 0;      ///< k blocks of A, all that there are, which stay in registers from one column tile of a
                             ///< persistent block to the next; 0: strips are unpacked for every tile
+  int dense_rooms = 0;      ///< k blocks of B, all that there are or more, for which shared memory has room beside the
+                            ///< stages: a persistent block takes every row tile of its columns while B stays; 0: B
+                            ///< comes with A for every tile
 
   friend constexpr bool operator==(const UnpackWgmmaConfig&, const UnpackWgmmaConfig&) = default;
 };
@@ -145,6 +148,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stream_strips", config.stream_strips);
   visit("persistent", config.persistent);
   visit("kept_blocks", config.kept_blocks);
+  visit("dense_rooms", config.dense_rooms);
 }
 
 }  // namespace vostok

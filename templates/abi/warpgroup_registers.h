@@ -18,9 +18,9 @@ constexpr int launched_registers(int threads, int min_blocks) {
   return registers_each((threads + 127) / 128 * 128, min_blocks);
 }
 
-/// What each of `warpgroups` has once `givers` more keep only `kept` of their own.
-constexpr int shared_out_registers(int launched, int warpgroups, int kept, int givers = 1) {
-  const int registers = (launched * (warpgroups + givers) - kept * givers) / warpgroups / 8 * 8;
+/// What each of `warpgroups` has once `givers` more keep only `kept` of their own, and others give up `more`.
+constexpr int shared_out_registers(int launched, int warpgroups, int kept, int givers = 1, int more = 0) {
+  const int registers = (launched * (warpgroups + givers) - kept * givers + more) / warpgroups / 8 * 8;
   return registers < 240 ? registers : 240;
 }
 

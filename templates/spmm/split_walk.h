@@ -12,6 +12,7 @@ template <class F>
 class SplitWalk {
   static constexpr unsigned units = F::config.tile_columns / split_unit_columns(F::config);
   static constexpr unsigned warps = F::config.producer_warps;
+  using Place = DensePlace<F>;
 
  public:
   /// `warp`: of the producing ones.
@@ -19,7 +20,7 @@ class SplitWalk {
   __device__ SplitWalk(const Args& args, const UnpackTile<F>& tile, unsigned warp)
       : tiles_(args, tile),
         count_(tile.block_count(args)),
-        place_{warp / units % F::config.stages, 0},
+        place_{warp / units % dense_stages(F::config), 0},
         block_(warp / units),
         unit_(warp % units) {}
 
@@ -28,7 +29,7 @@ class SplitWalk {
   __device__ unsigned count() const { return count_; }
   __device__ unsigned block() const { return block_; }
   __device__ unsigned unit() const { return unit_; }
-  __device__ const RingPlace<F::config.stages>& place() const { return place_; }
+  __device__ const Place& place() const { return place_; }
   __device__ void advance() {
     if constexpr (units <= warps) {
       move(split_block_step(F::config));
@@ -46,7 +47,7 @@ class SplitWalk {
   template <class Args>
   __device__ bool enter_next(const Args& args) {
     do {
-      if (!tiles_.next(args)) return false;
+      if (!tiles_.next_columns(args)) return false;
       block_ -= count_;
     } while (is_past());
     return true;
@@ -60,7 +61,7 @@ class SplitWalk {
 
   TileWalk<F> tiles_;
   unsigned count_;
-  RingPlace<F::config.stages> place_;
+  Place place_;
   unsigned block_;
   unsigned unit_;
 };

@@ -7,9 +7,9 @@
 
 namespace vostok {
 
-/// The strips of a tile in one k block follow one another: one copy, of what fits. By one thread, which loads where
-/// they lie ahead of that.
-template <class F>
+/// The strips of a tile in one k block follow one another, and so do those of a warpgroup: one copy, of what fits. By
+/// one thread, which loads where they lie ahead of that.
+template <class F, int strip_count = tile_strips(F::config)>
 class StripCopies {
  public:
   /// Of `count` k blocks, `block_step` apart.
@@ -24,7 +24,7 @@ class StripCopies {
 
   /// Queues the next k block's copy. `more_bytes`: what else the stage's barrier is to wait for.
   __device__ void copy(unsigned stage_strips, unsigned barrier, unsigned more_bytes) {
-    constexpr unsigned room = strip_stage_bytes(F::config);
+    constexpr unsigned room = strip_stage_bytes(F::config) / tile_strips(F::config) * strip_count;
     const unsigned all = (end_ - begin_) * packed_unit_bytes();
     const unsigned bytes = all < room ? all : room;
     const unsigned char* const from = data_ + static_cast<long long>(begin_) * packed_unit_bytes();
@@ -38,7 +38,7 @@ class StripCopies {
     if (left_ == 0) return;
     --left_;
     begin_ = load_ahead(offsets_);
-    end_ = load_ahead(offsets_ + tile_strips(F::config));
+    end_ = load_ahead(offsets_ + strip_count);
     offsets_ += step_;
   }
 

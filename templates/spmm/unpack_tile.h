@@ -16,7 +16,8 @@ struct UnpackTile {
   unsigned column_tile;
 
   /// Tiles lie on the grid's x: raster_rows row tiles, then the next column tile of the same; where strips are kept,
-  /// row after row. Slices of k, product after product, lie on y, and on z past what y holds.
+  /// row after row. Where B stays the grid has column tiles alone. Slices of k, product after product, lie on y, and on
+  /// z past what y holds.
   template <class Args>
   static __device__ UnpackTile of_block(const Args& args) {
     return of_number(args, first_number(args));
@@ -27,7 +28,8 @@ struct UnpackTile {
     const unsigned slow = blockIdx.z * gridDim.y + blockIdx.y;
     constexpr unsigned slices = F::config.k_split;
     RasterPlace place;
-    if constexpr (keeps_strips) place = {number / args.column_tiles, number % args.column_tiles};
+    if constexpr (keeps_dense) place = {0, number};
+    else if constexpr (keeps_strips) place = {number / args.column_tiles, number % args.column_tiles};
     else place = raster_place<F::config.raster_rows>(number, args.row_tiles, args.column_tiles);
     return {slow / slices, slow % slices, place.row_tile, place.column_tile};
   }
@@ -56,6 +58,11 @@ struct UnpackTile {
   __device__ bool exists(const Args& args) const {
     return product < args.batch;
   }
+  /// Whether the block's next tile, if there is one, has other columns.
+  template <class Args>
+  __device__ bool is_last_of_columns(const Args& args) const {
+    return !keeps_dense || row_tile + 1 == args.row_tiles;
+  }
 
   __device__ unsigned first_strip() const { return row_tile * tile_strips(F::config); }
   __device__ long long first_column() const { return static_cast<long long>(column_tile) * tile_columns(F::config); }
@@ -79,6 +86,10 @@ struct UnpackTile {
     if constexpr (requires { kept_blocks(F::config); }) return kept_blocks(F::config) > 0;
     else return false;
   }();
+  static constexpr bool keeps_dense = [] {
+    if constexpr (requires { dense_rooms(F::config); }) return dense_rooms(F::config) > 0;
+    else return false;
+  }();
 
   // Numbers of a block's tiles: neighbours where strips are kept, nearly all of one row; else every so many-th.
   template <class Args>
@@ -89,6 +100,7 @@ struct UnpackTile {
   template <class Args>
   static __device__ unsigned end_number(const Args& args) {
     if constexpr (keeps_strips) return share_of_tiles(args, blockIdx.x + 1);
+    else if constexpr (keeps_dense) return args.column_tiles;
     else return args.row_tiles * args.column_tiles;
   }
   static __device__ unsigned step() { return keeps_strips ? 1 : gridDim.x; }
@@ -113,6 +125,13 @@ class TileWalk {
   /// Goes on to the next tile of a persistent block. Returns whether there is one.
   template <class Args>
   __device__ bool next(const Args& args) {
+    if (tile_.is_last_of_columns(args)) return next_columns(args);
+    ++tile_.row_tile;
+    return true;
+  }
+  /// The same, to the next tile whose B is not that of this one where B stays.
+  template <class Args>
+  __device__ bool next_columns(const Args& args) {
     if constexpr (!F::config.persistent) return false;
     number_ += Tile::step();
     if (number_ >= Tile::end_number(args)) return false;

@@ -76,6 +76,14 @@ __device__ inline void collect_left_over(const UnpackWgmmaArgs& args, const Unpa
   wait_async<0>();
 }
 
+/// By one of the warps beside those that bring B, which stays. `warp`: of those.
+template <class F>
+__device__ inline void copy_strips(const UnpackWgmmaArgs& args, const UnpackTile<F>& tile,
+                                   const UnpackWgmmaStages<F>& stages, unsigned warp) {
+  give_registers<strip_warp_registers()>();
+  if (warp < F::config.warpgroups && threadIdx.x % 32 == 0) produce_strips(args, tile, stages, warp);
+}
+
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     unpack_wgmma(const __grid_constant__ UnpackWgmmaKernelArgs<F::config.tensor_copies> args) {
@@ -88,8 +96,18 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   if (threadIdx.x == 0) {
 #pragma unroll
     for (unsigned stage = 0; stage < config.stages; ++stage) {
-      initialise_barrier(stages.full(stage), filling_arrivals(config));
-      initialise_barrier(stages.empty(stage), 32 * group_warps(config));
+#pragma unroll
+      for (unsigned ring = 0; ring < strip_rings(config); ++ring) {
+        initialise_barrier(stages.full(stage, ring), filling_arrivals(config));
+        initialise_barrier(stages.empty(stage, ring), 32 * group_warps(config) / strip_rings(config));
+      }
+    }
+    if constexpr (keeps_dense(config)) {
+#pragma unroll
+      for (unsigned room = 0; room < config.dense_rooms; ++room) {
+        initialise_barrier(stages.dense_full(room), splitting_lanes(config));
+        initialise_barrier(stages.dense_empty(room), 32 * group_warps(config));
+      }
     }
     initialise_batches(stages);
     initialise_units(stages);
@@ -105,8 +123,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   constexpr unsigned consumers = consumer_warps(config);
   const unsigned warp = warp_of_block();
   if (warp >= consumers) {
-    if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
     const unsigned copying = warp - consumers;
+    if constexpr (keeps_dense(config))
+      if (copying >= config.producer_warps) return copy_strips(args, tile, stages, copying - config.producer_warps);
+    if constexpr (exchanges_registers(config)) give_registers<kept_registers(config)>();
     if constexpr (batches_left_over(config))
       if (copying > 0) return collect_left_over(args, tile, stages, copying - 1);
     produce(args, tile, stages, copying);

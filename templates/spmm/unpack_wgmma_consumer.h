@@ -27,6 +27,7 @@ class Consumer {
   static constexpr auto config = F::config;
   static constexpr bool keeps = config.kept_blocks > 0;
   static constexpr bool unpacks_ahead = config.overlap && !takes_whole(config);
+  static constexpr bool keeps_dense = dense_rooms(config) > 0;
   using Place = RingPlace<config.stages>;
 
  public:
@@ -39,7 +40,9 @@ class Consumer {
                 warp.strip, left_ > 0 && !keeps),
         first_dense_(dense_descriptor(stages.dense(0) + column_offset(tile), dense_group_bytes(config))),
         unpacked_{warp.group, 0},
-        multiplied_{warp.group, 0} {
+        multiplied_{warp.group, 0},
+        ring_(strip_rings(config) > 1 ? warp.strip / 4 : 0) {
+    is_last_of_columns_ = tile.is_last_of_columns(args);
     batches_.enter(args, tile);
   }
 
@@ -50,6 +53,8 @@ class Consumer {
       strips_ = WarpStrips<F>(packed_set(args.strips, tile.product), tile.first_block(args), tile.first_strip(),
                               warp.strip, left_ > 0);
     }
+    dense_.enter(tile.row_tile == 0);
+    is_last_of_columns_ = tile.is_last_of_columns(args);
     first_dense_ = dense_descriptor(stages_.dense(0) + column_offset(tile), dense_group_bytes(config));
     batches_.enter(args, tile);
   }
@@ -103,19 +108,21 @@ class Consumer {
   /// Of strips that are not unpacked: products of two k blocks are queued, the earlier one's stage is handed back.
   __device__ void run_queued(WarpgroupSum<F>& sum) {
     Place done = multiplied_;
+    unsigned done_dense = dense_stage();
 #pragma unroll 1
     for (bool first = true; left_ > 0; --left_, first = false) {
       UnpackedStrip<F> strip;
-      wait_barrier(stages_.full(multiplied_.stage), multiplied_.parity);
+      wait_barrier(full(multiplied_.stage), multiplied_.parity);
       strips_.unpack(strip, stages_.strips(multiplied_.stage), false);
       multiply(sum, strip);
       sum.finish_before_last();
-      if (!first) arrive(stages_.empty(done.stage));
+      if (!first) release(done.stage, done_dense);
       done = multiplied_;
-      multiplied_.advance(config.k_groups);
+      done_dense = dense_stage();
+      advance();
     }
-    sum.finish(stages_.scales(done.stage), true, batches_);
-    arrive(stages_.empty(done.stage));
+    sum.finish(stages_.scales(done_dense), true, batches_);
+    release(done.stage, done_dense);
   }
 
   __device__ void run_in_turn(WarpgroupSum<F>& sum) {
@@ -132,7 +139,7 @@ class Consumer {
   __device__ void run_kept(WarpgroupSum<F>& sum) {
 #pragma unroll
     for (int i = 0; i < config.kept_blocks; ++i) {
-      wait_barrier(stages_.full(multiplied_.stage), multiplied_.parity);
+      wait_barrier(full(multiplied_.stage), multiplied_.parity);
       multiply(sum, kept_.at[i]);
       finish(sum, i + 1 == config.kept_blocks);
     }
@@ -141,7 +148,7 @@ class Consumer {
 
   __device__ void unpack(UnpackedStrip<F>& strip, bool looks_ahead) {
     Place& place = unpacks_ahead ? unpacked_ : multiplied_;
-    wait_barrier(stages_.full(place.stage), place.parity);
+    wait_barrier(full(place.stage), place.parity);
     strips_.unpack(strip, stages_.strips(place.stage), looks_ahead);
     if constexpr (unpacks_ahead) unpacked_.advance(config.k_groups);
   }
@@ -149,17 +156,34 @@ class Consumer {
   __device__ void multiply(WarpgroupSum<F>& sum, const UnpackedStrip<F>& strip) {
     // cp.async writes as threads do.
     if constexpr (copies_by_threads(config)) publish_to_async_proxy();
+    if constexpr (keeps_dense) wait_barrier(stages_.dense_full(dense_.at.stage), dense_.at.parity);
     batches_.begin();
-    sum.multiply(strip, moved_descriptor(first_dense_, multiplied_.stage * dense_stage_bytes(F::traits, config)),
-                 batches_);
+    sum.multiply(strip, moved_descriptor(first_dense_, dense_stage() * dense_stage_bytes(F::traits, config)), batches_);
   }
 
   __device__ void finish(WarpgroupSum<F>& sum, bool is_last) {
-    sum.finish(stages_.scales(multiplied_.stage), is_last, batches_);
-    // Every lane for itself: one for its warp would save no time, and racecheck would not see that it speaks for the
-    // others' reads.
-    arrive(stages_.empty(multiplied_.stage));
+    sum.finish(stages_.scales(dense_stage()), is_last, batches_);
+    release(multiplied_.stage, dense_stage());
+    advance();
+  }
+
+  /// Every lane for itself: one for its warp would save no time, and racecheck would not see that it speaks for the
+  /// others' reads.
+  __device__ void release(unsigned stage, [[maybe_unused]] unsigned dense_stage) {
+    arrive(stages_.empty(stage, ring_));
+    if constexpr (keeps_dense)
+      if (is_last_of_columns_) arrive(stages_.dense_empty(dense_stage));
+  }
+
+  __device__ unsigned full(unsigned stage) const { return stages_.full(stage, ring_); }
+
+  __device__ unsigned dense_stage() const {
+    if constexpr (keeps_dense) return dense_.at.stage;
+    else return multiplied_.stage;
+  }
+  __device__ void advance() {
     multiplied_.advance(config.k_groups);
+    if constexpr (keeps_dense) dense_.at.advance();
   }
 
   UnpackWgmmaStages<F> stages_;
@@ -170,6 +194,8 @@ class Consumer {
   Place unpacked_;                  ///< the next one to unpack, where that runs ahead
   Place multiplied_;                ///< the next one to multiply
 
+  unsigned ring_;  ///< of stages: the warpgroup's
+
   struct Kept {
     static constexpr unsigned no_tile = 0xffffffffU;
     UnpackedStrip<F> at[keeps ? config.kept_blocks : 1];  ///< A of the row tile
@@ -178,6 +204,23 @@ class Consumer {
   };
   struct Nothing {};
   Either<Nothing, Kept, keeps> kept_;
+
+  /// Where B stays: the room of the next k block to multiply, and that of the columns' first one.
+  struct DenseRooms {
+    DensePlace<F> at;
+    DensePlace<F> first;
+
+    /// Another tile, of the same columns or of the next.
+    __device__ void enter(bool is_next) {
+      if (is_next) first = at;
+      else at = first;
+    }
+  };
+  struct NoRooms {
+    __device__ void enter(bool) {}
+  };
+  Either<NoRooms, DenseRooms, keeps_dense> dense_;
+  bool is_last_of_columns_ = true;  ///< where B stays: its rooms are free after this tile
 };
 
 }  // namespace vostok

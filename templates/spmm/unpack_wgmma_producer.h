@@ -166,6 +166,10 @@ class TensorTiles {
   int k_;       ///< the first k block's first
 };
 
+/// Threads that split a k block of B.
+constexpr unsigned splitting_lanes(const UnpackWgmmaConfig& config) {
+  return 32 * config.tile_columns / split_unit_columns(config);
+}
 /// Arrivals that fill a stage, beside the bytes: the strips' with everything that the copy engine brings, and those of
 /// threads that bring B.
 template <class Config>
@@ -173,7 +177,7 @@ constexpr unsigned filling_arrivals(const Config& config) {
   return 1 + (copies_by_threads(config) ? 32 * static_cast<unsigned>(config.producer_warps) : 0);
 }
 constexpr unsigned filling_arrivals(const UnpackWgmmaConfig& config) {
-  if (splits_dense(config)) return 1 + 32 * config.tile_columns / split_unit_columns(config);
+  if (splits_dense(config) && !keeps_dense(config)) return 1 + splitting_lanes(config);
   return filling_arrivals<UnpackWgmmaConfig>(config);
 }
 
@@ -238,6 +242,26 @@ __device__ inline void produce_beside_kept(const Args& args, const UnpackTile<F>
       wait_empty(stages, place);
       arrive_expecting(stages.full(place.stage), Dense::bytes);
       dense.copy(stages, place.stage, i);
+    }
+  });
+}
+
+/// A warpgroup's strips of every tile where B stays. By one thread.
+template <class F, class Args>
+__device__ inline void produce_strips(const Args& args, const UnpackTile<F>& first, const UnpackWgmmaStages<F>& stages,
+                                      unsigned warpgroup) {
+  constexpr unsigned count_of_group = 4;
+  const unsigned count = first.block_count(args);
+  RingPlace<F::config.stages> place;
+  const auto ignore = [](const UnpackTile<F>&) {};
+  first.visit_all(args, ignore, [&](const UnpackTile<F>& tile) {
+    StripCopies<F, count_of_group> strips(packed_set(args.strips, tile.product), 0,
+                                          tile.first_strip() + warpgroup * count_of_group, count);
+#pragma unroll 1
+    for (unsigned i = 0; i < count; ++i, place.advance()) {
+      wait_empty(stages, place, warpgroup);
+      strips.copy(stages.strips(place.stage) + warpgroup * whole_warpgroup_bytes(F::config),
+                  stages.full(place.stage, warpgroup), 0);
     }
   });
 }

@@ -16,6 +16,7 @@ class SplitProducer {
   static constexpr unsigned block_step = split_block_step(F::config);
   static constexpr unsigned stage_count = F::config.stages;
   static constexpr bool copies = copies_units(F::config);
+  static constexpr bool keeps_dense = dense_rooms(F::config) > 0;  ///< then another warp copies strips
 
  public:
   /// `warp`: of the producing ones.
@@ -55,7 +56,7 @@ class SplitProducer {
     else return SplitLoads<F>(args, tile);
   }
 
-  __device__ bool copies_strips() const { return walk_.unit() == 0 && threadIdx.x % 32 == 0; }
+  __device__ bool copies_strips() const { return !keeps_dense && walk_.unit() == 0 && threadIdx.x % 32 == 0; }
   /// Copies of strips that this thread queues, from k block `first` on.
   __device__ StripCopies<F> strips_from(unsigned first) const {
     const UnpackTile<F>& tile = walk_.tile();
@@ -86,7 +87,7 @@ class SplitProducer {
 
   __device__ void store(const SplitElements<F>& elements) {
     const unsigned stage = walk_.place().stage;
-    wait_empty(stages_, walk_.place());
+    wait_dense_empty(stages_, walk_.place());
     if (copies_strips() && (walk_.block() >= stage_count || !is_first_tile_))
       strips_.copy(stages_.strips(stage), stages_.full(stage), 0);
     if constexpr (!copies) prefetch(split_lines_ahead());
@@ -100,7 +101,7 @@ class SplitProducer {
       if (__any_sync(0xffffffffU, small.any())) [[unlikely]]
         mark(first, inverses, small.any_vanishes());
     publish_to_async_proxy();
-    arrive(stages_.full(stage));
+    arrive(stages_.dense_full(stage));
   }
 
   __device__ void mark(unsigned first_term, unsigned inverses, bool vanishes) {

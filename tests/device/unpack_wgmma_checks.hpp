@@ -105,6 +105,7 @@ inline void check_whole(const UnpackCase& c, UnpackWgmmaConfig config) {
   config.strip_pairs = packed_most(config.grain);
   config.overlap = config.promotion_blocks == 0;
   config.kept_blocks = 0;
+  config.dense_rooms = 0;
   if (config.overlap) config.stages = std::max(config.stages, 2 * config.k_groups);
   if (!lacks(c, config, "shared memory")) check_one(c, config);
 }

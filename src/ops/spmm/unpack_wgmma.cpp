@@ -34,6 +34,7 @@ struct Binding {
   Dtype element;
   bool prepares;
   bool transposes;
+  bool keeps_dense;  ///< then blocks share column tiles
 
   device::Dim3 operator()(const SpmmArguments& call, UnpackWgmmaArgs& args) const {
     const StoredMatrix own = operands.dense(call.n);
@@ -63,7 +64,7 @@ struct Binding {
             .prepared_tiles = static_cast<unsigned>(ceil_div(call.n, split.tile_columns)),
             .slice_blocks = static_cast<unsigned>(slice_blocks),
             .scale = call.scale};
-    return grid_of_tiles(product, row_tiles * column_tiles, operands.batch);
+    return grid_of_tiles(product, keeps_dense ? column_tiles : row_tiles * column_tiles, operands.batch);
   }
 };
 
@@ -94,7 +95,8 @@ Launch multiply_launch(const SpmmQuery& query, const UnpackWgmmaConfig& config, 
                            .slice_blocks = slice_blocks(query, config),
                            .element = problem.element,
                            .prepares = config.prepare_dense,
-                           .transposes = transposes_dense(config)};
+                           .transposes = transposes_dense(config),
+                           .keeps_dense = keeps_dense(config)};
   DenseBoxes boxes = {.layout = t.dense_layout, .element = problem.element, .tile_columns = config.tile_columns};
   if (copies_units(config)) boxes.length = split_unit_columns(config);
   return launch_maybe_mapped<UnpackWgmmaArgs>(std::move(request), shape, binding, config.tensor_copies, boxes);

@@ -148,13 +148,17 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   double promotion = 0;
   if (c.promotion_blocks > 0)
     promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
-  const double split_units = splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns(c)) : 0;
+  // Where B stays, it comes once for all row tiles.
+  const double row_tiles = keeps_dense(c) ? std::max(1.0, as_double(ceil_div(query.statistics.rows, tile_rows(c)))) : 1;
+  const double split_units =
+      splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns(c)) / row_tiles : 0;
   const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * unit.instructions / 4;
   const double unpacking =
       unpack_latency + (c.strip_pairs < packed_most(c.grain) && unpacks ? overflow_latency : 0) + unpack_instructions;
   const double multiplying = multiplications + barrier_latency;
-  const double dense_bytes = c.prepare_dense ? dense_groups(c) * dense_group_bytes(c)
-                                             : packed_strip_columns() * c.tile_columns * (splits_dense(c) ? 4 : 2);
+  const double dense_bytes = c.prepare_dense
+                                 ? dense_groups(c) * dense_group_bytes(c)
+                                 : packed_strip_columns() * c.tile_columns * (splits_dense(c) ? 4 : 2) / row_tiles;
   const double entries = batched_entries(query, c);
   const double memory = (dense_bytes + entries * c.tile_columns * 2 + (c.kept_blocks > 0 ? 0 : strip_bytes(query, c))) /
                         l2_bytes_per_cycle(c);
@@ -164,7 +168,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
                            ? std::max(promoting, multiplying)
                            : promoting + (c.overlap ? std::max(unpacking, multiplying) : unpacking + multiplying);
   // A stage for B is full only after the block has split it.
-  const double refill = memory + (splits_dense(c) ? unit.latency : 0);
+  const double refill = memory + (splits_dense(c) && !keeps_dense(c) ? unit.latency : 0);
   const double ring =
       ring_cycles(chain, refill_latency(c.tile_columns, terms(c)), refill, c.stages, as_double(slice_blocks(query, c)));
   return {
@@ -185,6 +189,16 @@ double shared_cycles(const BlockCycles& block, int blocks, const UnpackWgmmaConf
   const double longest = std::max({tensor, issue, memory, block.chain});
   return longest + overlap_loss * (tensor + issue + memory + block.chain - longest);
 }
+
+/// Tiles of the persistent block that has most, of `blocks` tiles. Where B stays, a block takes whole columns.
+double most_tiles(const SpmmQuery& query, const UnpackWgmmaConfig& c, double blocks, double resident) {
+  const double row_tiles = keeps_dense(c) ? as_double(ceil_div(query.statistics.rows, tile_rows(c))) : 1;
+  return std::ceil(blocks / row_tiles / resident) * row_tiles;
+}
+
+/// How much longer persistent blocks that split B take where it and C lie in memory: stores and copies wait for one
+/// another (bench/notes/cost_models.md#b-that-stays-in-shared-memory).
+double waiting_for_memory(const UnpackWgmmaConfig& c) { return c.persistent && copies_units(c) ? 1.25 : 1; }
 
 double output_bytes(const SpmmQuery& query, double element_bytes) {
   return as_double(query.statistics.rows) * as_double(query.n.most) * as_double(query.problem.batch) * element_bytes;
@@ -229,7 +243,8 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
     without_copies.memory = 0;
     const double own =
         steps * shared_cycles(without_copies, config.min_blocks, config) + left + store_cycles * config.min_blocks;
-    cycles = begin_cycles + std::ceil(blocks / resident) * std::max(own, steps * block.memory * config.min_blocks);
+    cycles = begin_cycles +
+             most_tiles(query, config, blocks, resident) * std::max(own, steps * block.memory * config.min_blocks);
   }
   const double packed_bytes = as_double(ceil_div(query.statistics.rows, packed_strip_rows())) * k_blocks *
                               strip_bytes(query, config) / tile_strips(config);
@@ -243,6 +258,7 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double moved_bytes =
       stays ? 0
             : output_bytes(query, stored_element_bytes(query)) + (config.prepare_dense ? prepared_bytes : dense_bytes);
+  if (!stays) cycles *= waiting_for_memory(config);
   const double from_memory_us = (streaming * packed_bytes + moved_bytes) / machine.memory_bytes_per_us;
   double us = without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us));
   if (!packed_splits(config.mode)) us -= hidden_start_us(query, blocks, resident, 0.8);

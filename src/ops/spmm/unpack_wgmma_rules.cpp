@@ -65,6 +65,10 @@ constexpr std::array rules_of_tile = {
          [](const Case& c) {
            return c.config.kept_blocks > 0 && c.config.kept_blocks != packed_k_blocks(c.query.statistics.cols);
          }},
+    Rule{"dense_rooms are fewer than the k blocks of A",
+         [](const Case& c) {
+           return keeps_dense(c.config) && c.config.dense_rooms < packed_k_blocks(c.query.statistics.cols);
+         }},
     of_warpgroups::operands_fit<Case>,
     of_tiles::grid_holds_tiles<Case>,
     Rule{"B has more tiles than their kernel's grid holds",

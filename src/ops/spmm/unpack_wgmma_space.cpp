@@ -128,7 +128,9 @@ int stages_that_fit(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const std::int64_t stage = stage_bytes(stage_traits(query, config), config) + 16;
   const int step = std::max(config.k_groups, splits_dense(config) ? split_block_step(config) : 1);
   const int least = std::max({2, config.k_groups * (config.overlap ? 2 : 1), step});
-  const int beside = config.kept_blocks * strip_stage_bytes(config) + copied_bytes(config) + left_over_bytes(config);
+  const int rooms = config.dense_rooms * (dense_room_bytes(stage_traits(query, config), config) + 16);
+  const int beside =
+      rooms + config.kept_blocks * strip_stage_bytes(config) + copied_bytes(config) + left_over_bytes(config);
   const auto fitting = static_cast<int>(std::min<std::int64_t>(
       (std::min(most_shared_bytes(query.device, block_shared_bytes_of_sm_90), of_block) - beside) / stage,
       most_stages));
@@ -165,6 +167,28 @@ std::optional<UnpackWgmmaConfig> with_kept_strips(const SpmmQuery& query, Unpack
   return config;
 }
 
+/// The same whose B stays in shared memory for all row tiles of its columns, if all of it fits there and columns fill
+/// the device.
+std::optional<UnpackWgmmaConfig> with_kept_dense(const SpmmQuery& query, UnpackWgmmaConfig config) {
+  constexpr std::int64_t most_kept = 16;
+  const std::int64_t k_blocks = packed_k_blocks(query.statistics.cols);
+  const std::int64_t column_tiles = ceil_div(query.n.most, config.tile_columns) * query.problem.batch;
+  if (!takes_whole(config) || !copies_units(config) || k_blocks > most_kept ||
+      query.statistics.rows <= tile_rows(config) || column_tiles < filling_blocks(query, config.min_blocks))
+    return std::nullopt;
+  const auto take_rooms = [&](std::int64_t rooms) {
+    config.dense_rooms = static_cast<int>(rooms);
+    config.stages = stages_that_fit(query, config);
+  };
+  // Rooms beside those of all k blocks let the next columns be split while the last row tile is multiplied.
+  constexpr int enough_stages = 5;
+  for (std::int64_t rooms = std::min(2 * k_blocks, most_kept); rooms >= k_blocks; --rooms) {
+    take_rooms(rooms);
+    if (config.stages >= enough_stages) break;
+  }
+  return config;
+}
+
 /// visit(config) for every tile, preparation and number of resident blocks, with and without overlap.
 template <class Visit>
 void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, Visit visit) {
@@ -191,6 +215,7 @@ void for_each_shape(const SpmmQuery& query, PackedGrain grain, int strip_pairs, 
               if (!config.persistent) continue;
               visit(config);
               if (const auto keeping = with_kept_strips(query, config)) visit(*keeping);
+              if (const auto keeping = with_kept_dense(query, config)) visit(*keeping);
             }
 }
 
@@ -257,8 +282,8 @@ std::vector<UnpackWgmmaConfig> space(const SpmmQuery& query) {
         for (const Slicing& slicing : slicings)
           for (const int raster_rows : raster_rows_tried(grain)) {
             if (config.persistent && slicing.k_split > 1) continue;
-            // A block that keeps A walks a row of tiles.
-            if (config.kept_blocks > 0 && raster_rows != raster_row_counts.front()) continue;
+            // A block that keeps A walks a row of tiles, and one that keeps B a column.
+            if ((config.kept_blocks > 0 || keeps_dense(config)) && raster_rows != raster_row_counts.front()) continue;
             cut(config, slicing);
             config.raster_rows = raster_rows;
             if (!(config == standard)) list.push_back(config);
@@ -276,6 +301,7 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
   UnpackWgmmaConfig twin = list.front();
   twin.persistent = !twin.persistent && may_persist(query, twin);
   twin.kept_blocks = 0;
+  twin.dense_rooms = 0;
   twin.stages = stages_that_fit(query, twin);
   if (!forbidden(query, twin)) add_new(list, twin);
   const std::vector<Ranked> shapes = ranked_shapes(query);
@@ -283,10 +309,11 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
     const auto best = std::find_if(shapes.begin(), shapes.end(), [&](const Ranked& s) { return is_one(s.config); });
     if (best != shapes.end()) add_new(list, best->config);
   };
-  // The best config of each grain, and of those that keep A, is measured whatever the model predicts: grains differ by
-  // a third, either way.
+  // The best config of each grain, and of those that keep A or B, is measured whatever the model predicts: grains
+  // differ by a third, either way.
   for (const PackedGrain grain : grains(query)) add_best([&](const UnpackWgmmaConfig& c) { return c.grain == grain; });
   add_best([](const UnpackWgmmaConfig& c) { return c.kept_blocks > 0; });
+  add_best([](const UnpackWgmmaConfig& c) { return keeps_dense(c); });
   for (const Ranked& shape : shapes) {
     if (list.size() == most) break;
     // The best shape is listed with every way of B, other shapes only with the likely best: otherwise ways would crowd
@@ -308,7 +335,8 @@ std::vector<UnpackWgmmaConfig> short_list(const SpmmQuery& query) {
     cut(other, {slices, slices > 1});
     if (!forbidden(query, other)) add_new(list, other);
     if (list.size() > few) continue;
-    if (query.n.most >= many_tiles * shape.config.tile_columns && shape.config.kept_blocks == 0) {
+    if (query.n.most >= many_tiles * shape.config.tile_columns && shape.config.kept_blocks == 0 &&
+        !keeps_dense(shape.config)) {
       other = shape.config;
       other.raster_rows = most_raster_rows;
       add_new(list, other);
