@@ -69,7 +69,7 @@ double packing_us(const SpmmQuery& query, StripKind kind, bool crowded) {
   const int terms = packed_pair_words(kind.mode);
   const double latency_us = (terms == 1 ? 0.9 : 1.8) + (crowded ? 1.1 : 0);  // rows of two terms are scaled first
   const double entry_us = (crowded ? 9e-3 : 3.5e-3) * (terms == 1 ? 1 : 1.55);
-  // For each term; most of it for strips that are nearly empty. Whole ones have 2 KB to write: not fitted.
+  // For each term; most of it for strips that are nearly empty. Whole ones have 2 KB to write.
   const double strip_us = kind.grain == PackedGrain::whole ? 0.9e-3 : 0.27e-3;
   constexpr double nonzero_us = 1.8e-6;                   // for each term
   const double scattered_us = terms == 1 ? 3e-6 : 15e-6;  // for a transpose's value, read from its place in A

@@ -196,12 +196,28 @@ double most_tiles(const SpmmQuery& query, const UnpackWgmmaConfig& c, double blo
   return std::ceil(blocks / row_tiles / resident) * row_tiles;
 }
 
-/// How much longer persistent blocks that split B take where it and C lie in memory: stores and copies wait for one
-/// another (bench/notes/cost_models.md#b-that-stays-in-shared-memory).
-double waiting_for_memory(const UnpackWgmmaConfig& c) { return c.persistent && copies_units(c) ? 1.25 : 1; }
-
 double output_bytes(const SpmmQuery& query, double element_bytes) {
   return as_double(query.statistics.rows) * as_double(query.n.most) * as_double(query.problem.batch) * element_bytes;
+}
+
+/// Bytes of B and C that a call moves.
+struct Traffic {
+  bool stays;        ///< in L2, from one call to the next
+  double preparing;  ///< by the launch that splits B
+  double moved;      ///< between L2 and memory by the product
+};
+
+Traffic traffic_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+  constexpr double resident_bytes = 40e6;
+  const double elements = as_double(query.statistics.cols) * as_double(query.n.most) * as_double(query.problem.batch);
+  const double dense = elements * size_of(query.problem.element);
+  const double prepared = c.prepare_dense ? elements * 2 * terms(c) : 0;
+  const double result = output_bytes(query, size_of(query.problem.output.value_or(query.problem.element)));
+  const bool stays = dense + prepared + result < resident_bytes;
+  const double stored = output_bytes(query, stored_element_bytes(query));
+  return {.stays = stays,
+          .preparing = dense + prepared,
+          .moved = stays ? 0 : stored + (c.prepare_dense ? prepared : dense)};
 }
 
 }  // namespace
@@ -223,12 +239,14 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double rest = blocks - full_waves * resident;
   const BlockCycles block = cycles_of(query, config);
 
+  const Traffic traffic = traffic_of(query, config);
   const TileParts parts = tile_parts(config);
   const TileCost cost = tile_cost(config);
   double exchange_cycles = parts.count() == 1 ? 0 : 150 + parts.bytes() / 19.2;
   if (parts.blocks > 1) exchange_cycles += cost.cluster;
-  const double store_cycles =
-      cost.store + exchange_cycles + tile_rows(config) * config.tile_columns * 4.0 / 30 / parts.blocks;
+  const double stored_bytes_per_cycle = traffic.stays ? 30 : 20;
+  const double store_cycles = cost.store + exchange_cycles +
+                              tile_rows(config) * config.tile_columns * 4.0 / stored_bytes_per_cycle / parts.blocks;
   const double begin_cycles = cost.start + cost.warp_start * threads(config) / 32;
   const double left = left_cycles(query, config);
   const double steps = as_double(slice_blocks(query, config));
@@ -248,27 +266,19 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   }
   const double packed_bytes = as_double(ceil_div(query.statistics.rows, packed_strip_rows())) * k_blocks *
                               strip_bytes(query, config) / tile_strips(config);
-  constexpr double streaming = 1.18;       // fitted: strips come at five sixths of the memory bandwidth
-  constexpr double resident_bytes = 40e6;  // of B and C, kept by L2 from one call to the next
-  const double dense_bytes = as_double(query.statistics.cols) * n * batch * size_of(query.problem.element);
-  const double prepared_bytes =
-      config.prepare_dense ? as_double(query.statistics.cols) * n * batch * 2 * terms(config) : 0;
-  const double result_bytes = output_bytes(query, size_of(query.problem.output.value_or(query.problem.element)));
-  const bool stays = dense_bytes + prepared_bytes + result_bytes < resident_bytes;
-  const double moved_bytes =
-      stays ? 0
-            : output_bytes(query, stored_element_bytes(query)) + (config.prepare_dense ? prepared_bytes : dense_bytes);
-  if (!stays) cycles *= waiting_for_memory(config);
-  const double from_memory_us = (streaming * packed_bytes + moved_bytes) / machine.memory_bytes_per_us;
+  constexpr double streaming = 1.18;  // fitted: strips come at five sixths of the memory bandwidth
+  const double from_memory_us = (streaming * packed_bytes + traffic.moved) / machine.memory_bytes_per_us;
   double us = without_overlap(query, 1.05) * (launch_us + std::max(cycles / machine.cycles_per_us, from_memory_us));
   if (!packed_splits(config.mode)) us -= hidden_start_us(query, blocks, resident, 0.8);
   if (config.prepare_dense)
     us += next_launch_us +
-          (dense_bytes + prepared_bytes) / (stays ? l2_bytes_per_us : preparing_share * machine.memory_bytes_per_us);
+          traffic.preparing / (traffic.stays ? l2_bytes_per_us : preparing_share * machine.memory_bytes_per_us);
   if (launched_slices(config) > 1)
     us += next_launch_us + output_bytes(query, 4.0 * (config.k_split * 2 + 1)) / l2_bytes_per_us;
+  // Blocks that pack whole strips find room on multiprocessors without others.
+  const double packing_room = takes_whole(config) ? multiprocessors : resident;
   if (packs_in_workspace(query))
-    us += next_launch_us + packing_us(query, strip_kind(query, config), crowds_packing(blocks, resident));
+    us += next_launch_us + packing_us(query, strip_kind(query, config), crowds_packing(blocks, packing_room));
   return us;
 }
 
