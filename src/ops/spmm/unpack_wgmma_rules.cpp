@@ -32,8 +32,11 @@ int registers_needed(const UnpackWgmmaConfig& config) {
   // The fewer there are, the more are spent on what the compiler could not place otherwise.
   const int tight = of_warpgroups::register_limit(config) <= 64 ? 14 : 0;
   const int addresses = (config.overlap ? 24 : 15) + tight;
-  // What a persistent block keeps from tile to tile; sums that are scaled where they are have their scales beside them.
-  const int kept = (config.persistent ? 16 : 0) + (promotes_once(config) ? config.tile_columns / 16 : 0);
+  // What a persistent block keeps from tile to tile, more beside two strips of two terms; sums that are scaled where
+  // they are have their scales beside them.
+  const bool unpacks_ahead = config.overlap && !takes_whole(config) && terms(config) == 2;
+  const int kept =
+      (config.persistent ? (unpacks_ahead ? 32 : 16) : 0) + (promotes_once(config) ? config.tile_columns / 16 : 0);
   return sum_registers(config) + fragments + addresses + kept;
 }
 
