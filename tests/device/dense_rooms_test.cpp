@@ -53,18 +53,12 @@ TEST_CASE("unpack_wgmma: B stays, whatever the epilogue, the layouts and what it
         ++turn;
         Spmm problem = problem_of(1416);
         problem.math = math;
-        problem.batch = turn % 5 == 3 ? 2 : 1;
-        problem.output_layout = turn % 4 == 2 ? Layout::column_major : Layout::row_major;
-        problem.epilogue = {
-            .bias = static_cast<Bias>(turn % 3), .residual = turn % 2 == 0, .accumulate = turn % 3 == 1};
+        vary(problem, turn);
         problem.value_lifetime = turn % 4 == 1 ? ValueLifetime::per_call : ValueLifetime::persistent;
-        problem.nonfinite = NonFinite::sparse;
         const sparse::Csr mask = sparse::uniform(930, std::int64_t{64} * blocks - 8, 0.8, seed);
         UnpackCase c(test::without_every_fourth_column(mask), problem, seed);
         if (turn % 3 == 0) CHECK(test::spoil_unnamed(c.host) > 0);
-        if (turn % 3 == 1)  // columns whose scales are far apart
-          for (std::size_t i = 0; i < c.host.dense.size(); ++i)
-            if (i % 1416 % 3 == 0) c.host.dense[i] *= 1e12F;
+        if (turn % 3 == 1) scale_columns_apart(c);
         UnpackWgmmaConfig config = keeping_dense(problem, 64, blocks);
         config.warpgroups = warpgroups;
         config.stages = 2 + turn % 3;

@@ -34,13 +34,9 @@ TEST_CASE("unpack_wgmma: A stays in registers, whatever the epilogue, the layout
       for (const int warpgroups : {1, 2}) {
         ++turn;
         Spmm problem = problem_of(1416, element);
-        problem.batch = turn % 5 == 3 ? 2 : 1;
+        vary(problem, turn);
         problem.dense_layout = turn % 4 == 1 ? Layout::column_major : Layout::row_major;
-        problem.output_layout = turn % 6 == 2 ? Layout::column_major : Layout::row_major;
-        problem.epilogue = {
-            .bias = static_cast<Bias>(turn % 3), .residual = turn % 2 == 0, .accumulate = turn % 3 == 1};
         if (turn % 4 == 3) problem.output = Dtype::f32;
-        problem.nonfinite = NonFinite::sparse;
         const sparse::Csr mask = sparse::uniform(930, std::int64_t{64} * blocks - 8, 0.8, seed);
         UnpackCase c(test::without_every_fourth_column(mask), problem, seed);
         if (turn % 3 == 0) CHECK(test::spoil_unnamed(c.host) > 0);
@@ -60,9 +56,7 @@ TEST_CASE("unpack_wgmma: A of f32 under tf32 stays in registers, its sums promot
         config.mode = PackedMode::f16_scaled;
         config.promotion_blocks = promotion_blocks;
         UnpackCase c(sparse::uniform(930, std::int64_t{64} * blocks, 0.8, seed), problem, seed);
-        if (promotion_blocks == 2)  // columns whose scales are far apart
-          for (std::size_t i = 0; i < c.host.dense.size(); ++i)
-            if (i % 1412 % 3 == 0) c.host.dense[i] *= 1e12F;
+        if (promotion_blocks == 2) scale_columns_apart(c);
         check_one(c, config);
       }
 }

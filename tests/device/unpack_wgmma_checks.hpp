@@ -46,6 +46,20 @@ inline void lay_apart(Spmm& problem, Layout layout, std::int64_t cols, bool side
   problem.dense_stride = side_by_side ? length + copy : lines * problem.dense_leading + 5 * copy;
 }
 
+/// Another batch, layout of C and epilogue at every turn; B may hold anything where A names nothing.
+inline void vary(Spmm& problem, int turn) {
+  problem.batch = turn % 5 == 3 ? 2 : 1;
+  problem.output_layout = turn % 6 == 2 ? Layout::column_major : Layout::row_major;
+  problem.epilogue = {.bias = static_cast<Bias>(turn % 3), .residual = turn % 2 == 0, .accumulate = turn % 3 == 1};
+  problem.nonfinite = NonFinite::sparse;
+}
+
+/// Scales every third column of B so that columns' scales are far apart.
+inline void scale_columns_apart(UnpackCase& c) {
+  for (std::size_t i = 0; i < c.host.dense.size(); ++i)
+    if (i % static_cast<std::size_t>(c.problem().n) % 3 == 0) c.host.dense[i] *= 1e12F;
+}
+
 inline PackedMode mode_of(const Spmm& problem) {
   if (problem.element == Dtype::f16) return PackedMode::f16x1;
   if (problem.element == Dtype::bf16) return PackedMode::bf16x1;
