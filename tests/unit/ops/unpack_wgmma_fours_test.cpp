@@ -29,7 +29,7 @@ TEST_CASE("unpack_wgmma takes fours where few nonzeros are, and where it does re
   };
   CHECK(grain_of({.n = 4096}, 0.1) == PackedGrain::four);
   CHECK(grain_of({.n = 4096}, 0.05) == PackedGrain::four);
-  CHECK(grain_of({.n = 4096}, 0.3) != PackedGrain::four);
+  CHECK(grain_of({.n = 4096}, 0.3) == PackedGrain::whole);
   // Of 16 bits, whose limit are copies, they save bytes of A alone.
   CHECK(grain_of({.n = 4096, .element = Dtype::f16}, 0.12) == PackedGrain::pair);
   CHECK(grain_of({.n = 4096, .element = Dtype::f16}, 0.1) == PackedGrain::four);
@@ -37,7 +37,7 @@ TEST_CASE("unpack_wgmma takes fours where few nonzeros are, and where it does re
   CHECK(grain_of({.n = 256, .element = Dtype::bf16}, 0.02) == PackedGrain::four);
   // What fours leave over is multiplied by B as it lies: from a column-major B at one element a line.
   const Layout columns = Layout::column_major;
-  CHECK(grain_of({.n = 4096, .dense_layout = columns, .output_layout = columns}, 0.1) != PackedGrain::four);
+  CHECK(grain_of({.n = 4096, .dense_layout = columns, .output_layout = columns}, 0.1) == PackedGrain::whole);
   CHECK(grain_of({.n = 4096, .dense_layout = columns, .output_layout = columns}, 0.01) == PackedGrain::four);
   // Of 16 bits rows are made of it before, where that is little beside the product.
   CHECK(grain_of({.n = 4096, .element = Dtype::f16, .dense_layout = columns}, 0.1) == PackedGrain::four);
