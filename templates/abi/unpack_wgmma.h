@@ -57,6 +57,9 @@ constexpr int fragment_registers(const UnpackWgmmaConfig& config) {
   return takes_fours(config) ? 8 * terms(config) + 1 : 16 * terms(config);
 }
 
+/// Whether a strip is unpacked while the one before is multiplied.
+constexpr bool unpacks_ahead(const UnpackWgmmaConfig& config) { return config.overlap && !takes_whole(config); }
+
 /// Strips of a warp that are in registers at once.
 constexpr int strips_at_once(const UnpackWgmmaConfig& config) {
   return config.kept_blocks > 0 ? config.kept_blocks : config.overlap ? 2 : 1;

@@ -26,7 +26,6 @@ template <class F>
 class Consumer {
   static constexpr auto config = F::config;
   static constexpr bool keeps = config.kept_blocks > 0;
-  static constexpr bool unpacks_ahead = config.overlap && !takes_whole(config);
   static constexpr bool keeps_dense = dense_rooms(config) > 0;
   using Place = RingPlace<config.stages>;
 
@@ -147,10 +146,10 @@ class Consumer {
   }
 
   __device__ void unpack(UnpackedStrip<F>& strip, bool looks_ahead) {
-    Place& place = unpacks_ahead ? unpacked_ : multiplied_;
+    Place& place = unpacks_ahead(config) ? unpacked_ : multiplied_;
     wait_barrier(full(place.stage), place.parity);
     strips_.unpack(strip, stages_.strips(place.stage), looks_ahead);
-    if constexpr (unpacks_ahead) unpacked_.advance(config.k_groups);
+    if constexpr (unpacks_ahead(config)) unpacked_.advance(config.k_groups);
   }
 
   __device__ void multiply(WarpgroupSum<F>& sum, const UnpackedStrip<F>& strip) {

@@ -129,6 +129,11 @@ struct BlockCycles {
   double chain;
 };
 
+/// Tiles for which a block brings B once: all row tiles of its columns where B stays.
+double tiles_of_dense(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+  return keeps_dense(c) ? std::max(1.0, as_double(ceil_div(query.statistics.rows, tile_rows(c)))) : 1;
+}
+
 BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double least_multiplication = 16;
   // A 2:4 sparse A has half as many registers to unpack, and as many multiplications.
@@ -148,8 +153,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   double promotion = 0;
   if (c.promotion_blocks > 0)
     promotion = c.tile_columns / 8.0 * (packed_scales_rows(c.mode) ? 9 : 4) / c.promotion_blocks;
-  // Where B stays, it comes once for all row tiles.
-  const double row_tiles = keeps_dense(c) ? std::max(1.0, as_double(ceil_div(query.statistics.rows, tile_rows(c)))) : 1;
+  const double row_tiles = tiles_of_dense(query, c);
   const double split_units =
       splits_dense(c) ? c.tile_columns / static_cast<double>(split_unit_columns(c)) / row_tiles : 0;
   const double copies = copies_by_threads(c) ? c.tile_columns * 8 / 32.0 * 4 / 4 : split_units * unit.instructions / 4;
@@ -192,7 +196,7 @@ double shared_cycles(const BlockCycles& block, int blocks, const UnpackWgmmaConf
 
 /// Tiles of the persistent block that has most, of `blocks` tiles. Where B stays, a block takes whole columns.
 double most_tiles(const SpmmQuery& query, const UnpackWgmmaConfig& c, double blocks, double resident) {
-  const double row_tiles = keeps_dense(c) ? as_double(ceil_div(query.statistics.rows, tile_rows(c))) : 1;
+  const double row_tiles = tiles_of_dense(query, c);
   return std::ceil(blocks / row_tiles / resident) * row_tiles;
 }
 

@@ -34,9 +34,8 @@ int registers_needed(const UnpackWgmmaConfig& config) {
   const int addresses = (config.overlap ? 24 : 15) + tight;
   // What a persistent block keeps from tile to tile, more beside two strips of two terms; sums that are scaled where
   // they are have their scales beside them.
-  const bool unpacks_ahead = config.overlap && !takes_whole(config) && terms(config) == 2;
-  const int kept =
-      (config.persistent ? (unpacks_ahead ? 32 : 16) : 0) + (promotes_once(config) ? config.tile_columns / 16 : 0);
+  const int kept = (config.persistent ? (unpacks_ahead(config) && terms(config) == 2 ? 32 : 16) : 0) +
+                   (promotes_once(config) ? config.tile_columns / 16 : 0);
   return sum_registers(config) + fragments + addresses + kept;
 }
 
