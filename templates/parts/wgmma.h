@@ -1,4 +1,6 @@
 // Warpgroup-wide matrix multiply-accumulate (wgmma.mma_async m64nNk16, sm_90a): c += a * b in f32. PTX only.
+// multiply_tf32 is m64nNk8: of f32 elements, whose last 13 bits count as zeros, one a register: k member; a[2], a[3]: k
+// member + 4; c is as below.
 //
 // A warpgroup is four warps from a multiple of four on. Its warp w holds rows 16 w to 16 w + 15; lane = 4 * group +
 // member (PTX ISA, "Register fragments for wgmma.mma_async.m64nNk16"), two elements a register, the lower k in the
@@ -67,7 +69,8 @@ __device__ inline float (&flat_sums(float (&fragments)[count][4]))[4 * count] {
 }
 
 /// For these columns: multiply<type, line>(c, a, descriptor, accumulates), and multiply_shared<type, line of a,
-/// line>(c, descriptor of a, descriptor, accumulates). c is overwritten where it does not accumulate.
+/// line>(c, descriptor of a, descriptor, accumulates), and multiply_tf32(c, a, descriptor, accumulates), whose lines
+/// are of k. c is overwritten where it does not accumulate.
 template <int columns>
 struct WarpgroupMma;
 
@@ -100,6 +103,11 @@ struct WarpgroupMma;
   ", 0; "                                                                                          \
   "wgmma.mma_async.sync.aligned.m64n" #width "k16.f32." elements " {" list "}, " a ", " descriptor \
   ", accumulate, 1, 1, " transposed "; }"
+
+#define VOSTOK_WGMMA_TF32_TEXT(width, list, a, descriptor, accumulating) \
+  "{ .reg .pred accumulate; setp.ne.b32 accumulate, " accumulating       \
+  ", 0; "                                                                \
+  "wgmma.mma_async.sync.aligned.m64n" #width "k8.f32.tf32.tf32 {" list "}, " a ", " descriptor ", accumulate, 1, 1; }"
 
 #define VOSTOK_WGMMA_FLAGS "r"(accumulates ? 1 : 0), "n"(line == DenseLine::columns ? 1 : 0)
 
@@ -136,6 +144,12 @@ struct WarpgroupMma;
                      : "l"(a), "l"(b), "r"(accumulates ? 1 : 0), "n"(a_line == DenseLine::columns ? 1 : 0),         \
                        "n"(line == DenseLine::columns ? 1 : 0));                                                    \
     }                                                                                                               \
+    __device__ __forceinline__ static void multiply_tf32(float (&c)[width / 2], const unsigned (&a)[4],             \
+                                                         unsigned long long b, bool accumulates) {                  \
+      asm volatile(VOSTOK_WGMMA_TF32_TEXT(width, list, "{" p0 ", " p1 ", " p2 ", " p3 "}", p4, p5)                  \
+                   : c_operands                                                                                     \
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(accumulates ? 1 : 0));                 \
+    }                                                                                                               \
   };
 
 VOSTOK_WGMMA(8, VOSTOK_LIST_8, VOSTOK_C4(0), "%4", "%5", "%6", "%7", "%8", "%9", "%10")
@@ -148,6 +162,7 @@ VOSTOK_WGMMA(256, VOSTOK_LIST_256, VOSTOK_C128(0), "%128", "%129", "%130", "%131
 #undef VOSTOK_WGMMA
 #undef VOSTOK_WGMMA_FLAGS
 #undef VOSTOK_WGMMA_TEXT
+#undef VOSTOK_WGMMA_TF32_TEXT
 #undef VOSTOK_C4
 #undef VOSTOK_C8
 #undef VOSTOK_C16
