@@ -40,7 +40,8 @@ namespace vostok {
 
 /// Elements of the format, and into how many terms a value is split. The x3 modes of f32 are named for the three
 /// products (hi hi + hi lo + lo hi) that their multiplications take; f16_scaled has f32's first term alone, 11 bits.
-enum class PackedMode : unsigned char { f16x1, bf16x1, f16x3, bf16x3, f16_scaled };
+/// Nothing is packed in tf32x3: an f32 as it lies is its own high term, of which tensor cores leave out 13 bits.
+enum class PackedMode : unsigned char { f16x1, bf16x1, f16x3, bf16x3, f16_scaled, tf32x3 };
 
 constexpr const char* name(PackedMode value) {
   switch (value) {
@@ -49,6 +50,7 @@ constexpr const char* name(PackedMode value) {
     case PackedMode::f16x3: return "f16x3";
     case PackedMode::bf16x3: return "bf16x3";
     case PackedMode::f16_scaled: return "f16_scaled";
+    case PackedMode::tf32x3: return "tf32x3";
   }
   return nullptr;
 }
@@ -92,11 +94,14 @@ constexpr int packed_most(PackedGrain grain) {
 constexpr int packed_pair_words(PackedMode mode) {
   return mode == PackedMode::f16x3 || mode == PackedMode::bf16x3 ? 2 : 1;
 }
-constexpr bool packed_is_f16(PackedMode mode) { return mode != PackedMode::bf16x1 && mode != PackedMode::bf16x3; }
+constexpr bool packed_is_f16(PackedMode mode) {
+  return mode == PackedMode::f16x1 || mode == PackedMode::f16x3 || mode == PackedMode::f16_scaled;
+}
 /// Whether the mode makes terms of f32, and leaves no 16-bit elements as they are.
 constexpr bool packed_splits(PackedMode mode) { return mode != PackedMode::f16x1 && mode != PackedMode::bf16x1; }
 /// Whether kernels that split f32, and 16-bit elements not at all, multiply these elements in this mode.
 constexpr bool packed_mode_serves(PackedMode mode, Dtype element) {
+  if (mode == PackedMode::tf32x3) return false;
   if (element == Dtype::f32) return packed_splits(mode);
   return !packed_splits(mode) && packed_is_f16(mode) == (element == Dtype::f16);
 }

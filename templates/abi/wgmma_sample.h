@@ -57,10 +57,20 @@ constexpr void fields(S& config, Visit&& visit) {
 
 consteval int warpgroup_rows() { return 64; }
 
+/// Whether blocks split f32 operands, which lie by rows, into terms of TF32 (sddmm/tf32_product.h).
+constexpr bool splits_operands(const WgmmaSampleConfig& config) { return config.mode == PackedMode::tf32x3; }
+/// n of a stage: a line of 128 bytes of each row.
+constexpr int stage_length(const WgmmaSampleConfig& config) {
+  return splits_operands(config) ? sample_block() / 2 : sample_block();
+}
+/// Stages of an n block.
+constexpr int block_stages(const WgmmaSampleConfig& config) { return sample_block() / stage_length(config); }
+
 constexpr int consumer_warps(const WgmmaSampleConfig& config) { return 4 * config.warpgroups; }
-/// One more warp copies and one searches the lists. They come with two that do nothing: registers are given out to four
-/// warps at a time.
+/// One more warp copies and one searches the lists. They come with two that split B, or do nothing: registers are given
+/// out to four warps at a time.
 constexpr int threads(const WgmmaSampleConfig& config) { return 32 * (consumer_warps(config) + 4); }
+consteval int splitting_threads() { return 64; }
 constexpr bool exchanges_registers(const WgmmaSampleConfig& config) { return config.warpgroups > 1; }
 
 constexpr int tile_rows(const WgmmaSampleConfig& config) { return warpgroup_rows() * config.warpgroups; }
@@ -78,8 +88,12 @@ constexpr int lhs_block_bytes(const WgmmaSampleConfig& config) {
 constexpr int rhs_block_bytes(const WgmmaSampleConfig& config) {
   return tile_columns(config) / sample_octet_rows() * sample_octet_bytes(config.mode);
 }
-constexpr int sample_stage_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
+constexpr int copied_stage_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return rhs_block_bytes(config) + (keeps_lhs(traits) ? 0 : lhs_block_bytes(config));
+}
+/// What is copied, and the low terms of B.
+constexpr int sample_stage_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
+  return copied_stage_bytes(traits, config) + (splits_operands(config) ? rhs_block_bytes(config) : 0);
 }
 
 /// Whether sums that leave the tensor cores are added to a second set.
@@ -117,9 +131,10 @@ constexpr int tile_infos(const TensorSampleTraits& traits, const WgmmaSampleConf
 }
 
 /// A stage is full, or empty again; what is known of a tile has come, its strips were found, and neither is needed any
-/// more; and a warpgroup's turn has come.
+/// more; a warpgroup's turn has come; and a stage's B is split.
 constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
-  return 2 * config.stages + 3 * tile_infos(traits, config) + config.warpgroups;
+  return 2 * config.stages + 3 * tile_infos(traits, config) + config.warpgroups +
+         (splits_operands(config) ? config.stages : 0);
 }
 
 /// Dynamic shared memory of a block.
@@ -134,11 +149,11 @@ constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleCo
 constexpr int launch_registers(const WgmmaSampleConfig& config) {
   return launched_registers(threads(config), config.min_blocks);
 }
-/// What a copying or a searching thread keeps, and what a multiplying one then has.
-consteval int copying_registers() { return 24; }
+/// What a copying, a searching or a splitting thread keeps, and what a multiplying one then has.
+constexpr int copying_registers(const WgmmaSampleConfig& config) { return splits_operands(config) ? 40 : 24; }
 constexpr int gained_registers(const WgmmaSampleConfig& config) {
   return exchanges_registers(config)
-             ? shared_out_registers(launch_registers(config), config.warpgroups, copying_registers())
+             ? shared_out_registers(launch_registers(config), config.warpgroups, copying_registers(config))
              : launch_registers(config);
 }
 
@@ -153,8 +168,15 @@ constexpr void kernel_rules(RuleCheck& rule, const TensorSampleTraits& t, const 
   });
   rule("sums of f32, which is split, are taken out of the tensor cores every 128 n at least",
        [&] { return t.element != Dtype::f32 || within(c.promotion_blocks, 1, 2); });
-  rule("tensor_copies takes operands of 16 bits, and an n of several blocks",
-       [&] { return !c.tensor_copies || (t.element != Dtype::f32 && !t.one_block); });
+  rule("tensor_copies takes operands of 16 bits, or f32 in mode tf32x3, which takes it, and an n of several blocks",
+       [&] {
+         return splits_operands(c) == (c.tensor_copies && t.element == Dtype::f32) &&
+                (!c.tensor_copies || !t.one_block);
+       });
+  rule("tf32x3 multiplies rows, up to 128 columns, one promotion an n block, and takes no turns", [&] {
+    return !splits_operands(c) || (t.lhs_layout == Layout::row_major && t.rhs_layout == Layout::row_major &&
+                                   c.tile_columns <= 128 && c.promotion_blocks == 1 && !c.takes_turns);
+  });
   rule("boxes of a column-major operand have 64 of its rows: tile_columns is 64 and more",
        [&] { return !c.tensor_copies || t.rhs_layout == Layout::row_major || c.tile_columns >= warpgroup_rows(); });
 }

@@ -5,7 +5,8 @@
 // stages; warpgroups of 64 rows multiply. Each warp lays its sums in shared memory, queues its next tile's products,
 // and meanwhile gathers the sums that the list names to where they lie in CSR order; which of the list's entries are
 // its own another warp has found out. Operands are prepared by a launch before (sample_operands.h), or 16-bit ones
-// copied from where they lie. f32 is two 16-bit terms and three products: hi lo + lo hi + hi hi. Sums are in f32.
+// copied from where they lie. f32 is two 16-bit terms and three products: hi lo + lo hi + hi hi. Or it is copied from
+// where it lies, and split into terms of TF32 by two more warps and those that multiply. Sums are in f32.
 //
 // An element of D is made from one row of A and one of B, and from nothing else: what other elements of a tile come to
 // goes nowhere.
@@ -20,6 +21,7 @@
 #include "sddmm/wgmma_sample_finder.h"
 #include "sddmm/wgmma_sample_producer.h"
 #include "sddmm/wgmma_sample_shared.h"
+#include "sddmm/wgmma_sample_splitter.h"
 
 namespace vostok {
 
@@ -40,9 +42,10 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   constexpr unsigned consumers = consumer_warps(config);
   const unsigned warp = warp_of_block();
   if (warp >= consumers) {
-    if constexpr (exchanges_registers(config)) give_registers<copying_registers()>();
+    if constexpr (exchanges_registers(config)) give_registers<copying_registers(config)>();
     if (warp == consumers + 1) StripFinder<F>(args, shared).run();
     else if (threadIdx.x == 32 * consumers) SampleProducer<F>(args, part, shared).run();
+    else if (splits_operands(config) && warp >= consumers + 2) RhsSplitter<F>(args, part, shared).run();
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     wait_for_previous_launch();

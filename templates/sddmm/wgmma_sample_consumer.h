@@ -5,6 +5,7 @@
 #include "parts/named_barrier.h"
 #include "sddmm/tensor_sample_output.h"
 #include "sddmm/tensor_sample_walk.h"
+#include "sddmm/tf32_product.h"
 #include "sddmm/wgmma_sample_product.h"
 #include "sddmm/wgmma_sample_shared.h"
 
@@ -82,7 +83,8 @@ class SampleConsumer {
 #pragma unroll 1
     while (comes_next()) {
       product_.clear();
-      multiply_blocks();
+      if constexpr (splits_operands(config)) multiply_split_blocks();
+      else multiply_blocks();
       if constexpr (!sums_follow_stages(F::traits, config)) wait_at_barrier<1, 32 * consumer_warps(config)>();
       lay_sums();
       gather();
@@ -107,6 +109,42 @@ class SampleConsumer {
       finish_block();
       product_.promote();
     }
+  }
+
+  /// All n blocks of a tile, two stages each, of which A comes through registers: a stage's is taken there while the
+  /// products of the one before are made.
+  __device__ void multiply_split_blocks() {
+    take_lhs<0>();
+#pragma unroll 1
+    for (unsigned left = part_.block_count; left > 1; --left) multiply_split_block<true>();
+    multiply_split_block<false>();
+  }
+
+  template <bool continues>
+  __device__ void multiply_split_block() {
+    static_assert(block_stages(config) == 2, "an n block has two stages, of which both are kept");
+    queue_stage<0>();
+    take_lhs<1>();
+    queue_stage<1>();
+    wait_multiplications<1>();
+    release_stage();
+    if constexpr (continues) take_lhs<0>();
+    finish_block();
+    product_.promote();
+  }
+
+  template <int half>
+  __device__ void take_lhs() {
+    wait_barrier(shared_.full(taken_.stage), taken_.parity);
+    product_.template take<half>(shared_.lhs(taken_.stage) + first_row() * split_line_bytes());
+    taken_.advance();
+  }
+
+  template <int half>
+  __device__ void queue_stage() {
+    wait_barrier(shared_.split(place_.stage), place_.parity);
+    product_.template multiply<half>(shared_.rhs(place_.stage), shared_.low_rhs(place_.stage));
+    place_.advance();
   }
 
   static __device__ unsigned warpgroup() { return threadIdx.x / 128; }
@@ -179,12 +217,13 @@ class SampleConsumer {
   const WgmmaSampleShared<F>& shared_;
   TileShare share_;
   Turn<F> turn_;
+  StagePlace<F> taken_;  ///< of the stage whose A is taken to registers next, where it is
   StagePlace<F> place_;  ///< of the n block that is queued next
   StagePlace<F> made_;   ///< and of that whose products are awaited next
   unsigned number_ = 0;  ///< of the tile that comes next, among the block's
   InfoPlace<F> next_;    ///< its place
   InfoPlace<F> info_;    ///< that of the tile whose sums are gathered next
-  WarpgroupProduct<F> product_;
+  Either<WarpgroupProduct<F>, Tf32Product<F>, splits_operands(config)> product_;
   unsigned kept_row_tile_ = 0xffffffffU;
 };
 

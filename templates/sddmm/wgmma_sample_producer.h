@@ -78,12 +78,13 @@ class SampleProducer {
 
   /// From where operands lie, by their maps.
   __device__ void copy_boxes(const SampleTile& tile) {
-    constexpr unsigned block_bytes = sample_stage_bytes(F::traits, config);
+    constexpr unsigned stage_bytes = copied_stage_bytes(F::traits, config);
+    const unsigned stages = part_.block_count * block_stages(config);
     int n = static_cast<int>(part_.first_block) * sample_block();
 #pragma unroll 1
-    for (unsigned block = 0; block < part_.block_count; ++block, n += sample_block()) {
+    for (unsigned stage = 0; stage < stages; ++stage, n += stage_length(config)) {
       wait_barrier(shared_.empty(place_.stage), place_.parity ^ 1);
-      arrive_expecting(full(), block_bytes);
+      arrive_expecting(full(), stage_bytes);
       copy_rows<F::traits.rhs_layout, columns>(shared_.rhs(place_.stage), all_.rhs_map, tile.column_tile * columns, n);
       copy_rows<F::traits.lhs_layout, rows>(shared_.lhs(place_.stage), all_.lhs_map, tile.row_tile * rows, n);
       place_.advance();

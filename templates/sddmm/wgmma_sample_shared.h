@@ -43,6 +43,7 @@ class WgmmaSampleShared {
     for (unsigned stage = 0; stage < config.stages; ++stage) {
       initialise_barrier(full(stage), 1);
       initialise_barrier(empty(stage), consumer_warps(config));
+      if constexpr (splits_operands(config)) initialise_barrier(split(stage), splitting_threads());
     }
 #pragma unroll
     for (unsigned slot = 0; slot < infos; ++slot) {
@@ -58,6 +59,8 @@ class WgmmaSampleShared {
   /// Shared addresses of a stage's parts, of B and of an A that goes by, and of its barriers.
   __device__ unsigned rhs(unsigned stage) const { return base_ + stage * stage_bytes; }
   __device__ unsigned lhs(unsigned stage) const { return rhs(stage) + rhs_block_bytes(config); }
+  /// The low terms of B, where blocks split it.
+  __device__ unsigned low_rhs(unsigned stage) const { return rhs(stage) + copied_stage_bytes(traits, config); }
   __device__ unsigned full(unsigned stage) const { return barrier(2 * stage); }
   __device__ unsigned empty(unsigned stage) const { return barrier(2 * stage + 1); }
   /// What is known of the slot's tile has come; it was found out where its strips begin; no warp needs it any more.
@@ -66,6 +69,10 @@ class WgmmaSampleShared {
   __device__ unsigned info_free(unsigned slot) const { return barrier(2 * config.stages + 3 * slot + 2); }
   /// The warpgroup before has multiplied.
   __device__ unsigned turn(unsigned warpgroup) const { return barrier(2 * config.stages + 3 * infos + warpgroup); }
+  /// The low terms of the stage's B are there.
+  __device__ unsigned split(unsigned stage) const {
+    return barrier(2 * config.stages + 3 * infos + config.warpgroups + stage);
+  }
 
   __device__ float* sums() const { return reinterpret_cast<float*>(bytes_ + sums_begin); }
   __device__ TileInfo<F>& info(unsigned slot) const {

@@ -19,8 +19,9 @@ TensorSampleTraits traits(const SddmmQuery& query, const WgmmaSampleConfig& conf
 /// than a map can say (wgmma_sample_rules.cpp).
 bool is_aligned_for_maps(const SddmmQuery& query);
 bool is_within_maps(const SddmmQuery& query);
-/// Whether operands may be copied from where they lie.
+/// Whether operands may be copied from where they lie; and f32 ones, which blocks then split.
 bool takes_tensor_maps(const SddmmQuery& query);
+bool splits_in_place(const SddmmQuery& query);
 
 /// Blocks on the grid's x that fill the device `waves` times; 0 if each tile has its own block.
 std::int64_t most_shares(const SddmmQuery& query, const WgmmaSampleConfig& config);

@@ -78,6 +78,13 @@ Spread spread_of(const SddmmQuery& query, const WgmmaSampleConfig& config, const
       .resident = std::min<double>(config.min_blocks, per_multiprocessor)};
 }
 
+/// What passes through shared memory for an n block where blocks split f32 operands: A in and out, B in, out to be
+/// split and in again, and both its terms out to each warpgroup, one of them twice.
+double split_traffic_bytes(const WgmmaSampleConfig& c) {
+  constexpr double row_bytes = 4.0 * sample_block();
+  return (2.0 * tile_rows(c) + (3.0 + 3.0 * c.warpgroups) * c.tile_columns) * row_bytes;
+}
+
 /// Microseconds of products whose operands the copy engine brings from where they lie. Fitted to 1,452 trials of 94
 /// problems (bench/notes/sddmm.md#16-bits-as-a-gemms-loop).
 double loop_us(const SddmmQuery& query, const WgmmaSampleConfig& c, const Machine& machine) {
@@ -87,17 +94,24 @@ double loop_us(const SddmmQuery& query, const WgmmaSampleConfig& c, const Machin
   constexpr double tensor_rate = 0.69;        // of the peak
   constexpr double cached_cycles = 315;       // from a copy's issue to its arrival, out of L2 and out of memory
   constexpr double fetched_cycles = 1850;
+  constexpr double splitting_cycles = 700;  // from an arrival until B is split, with A's way to registers
+  constexpr double split_bytes_per_cycle = 83;
   constexpr double promotion_cycles = 115;
   constexpr double laying_cycles = 740, gathering_cycles = 50;
   constexpr double entry_cycles = 2.65, unlisted_cycles = 10;  // of one warp
   const Spread spread = spread_of(query, c, machine);
   const auto operand_bytes = static_cast<double>(query.statistics.rows + query.statistics.cols) *
-                             static_cast<double>(query.problem.n * query.problem.batch) * 2;
+                             static_cast<double>(query.problem.n * query.problem.batch) *
+                             size_of(query.problem.element);
   const bool fetched = operand_bytes > cached_bytes;
-  const double tensor = steps_of_block() * c.tile_columns / 2.0 * c.warpgroups / tensor_rate;
-  const double intake = sample_stage_bytes(sampled::traits(query), c) / box_bytes_per_cycle;
+  // Three products, of half as many elements an instruction.
+  const double products = splits_operands(c) ? 6 : 1;
+  const double tensor = products * steps_of_block() * c.tile_columns / 2.0 * c.warpgroups / tensor_rate;
+  const double intake = block_stages(c) * copied_stage_bytes(sampled::traits(query), c) / box_bytes_per_cycle;
+  const double split = splits_operands(c) ? split_traffic_bytes(c) / split_bytes_per_cycle : 0;
+  const double latency = (fetched ? fetched_cycles : cached_cycles) + (splits_operands(c) ? splitting_cycles : 0);
   double block =
-      std::max(std::max(tensor, intake) * spread.resident, (fetched ? fetched_cycles : cached_cycles) / (c.stages - 1));
+      std::max(std::max({tensor, intake, split}) * spread.resident, latency * block_stages(c) / (c.stages - 1));
   if (fetched && c.warpgroups == 3 && c.stages == 3) block *= 1.25;  // 1.17 to 1.34 at 8192 x 8192, n = 4096
   if (c.promotion_blocks > 0) block += promotion_cycles / c.promotion_blocks * std::sqrt(spread.resident);
   const double entries = sampled::expected_entries(query, tile_shape(c));

@@ -22,7 +22,8 @@ using Rule = ops::Rule<Case>;
 /// Registers for sums, an A that stays, addresses and a batch of gathered entries, as NVRTC 13.0 allocates them.
 int registers_needed(const Case& c) {
   const int sums = c.config.tile_columns / 2 * (promotes(c.traits, c.config) ? 2 : 1);
-  const int kept = keeps_lhs(c.traits) ? 4 * steps_of_block() * sample_terms(c.config.mode) : 0;
+  const int terms_kept = splits_operands(c.config) ? 4 : keeps_lhs(c.traits) ? sample_terms(c.config.mode) : 0;
+  const int kept = 4 * steps_of_block() * terms_kept;  // of TF32 a step of 16 has two terms twice
   constexpr int addresses = 32;
   return sums + kept + addresses;
 }
@@ -47,6 +48,9 @@ std::int64_t blocks_uncut(const Case& c) {
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
     sampled::mode_serves<Case>,
+    Rule{"mode tf32x3 takes f32 operands that lie by rows, as tensor maps take them, an n of 128 and more, and math = "
+         "accurate",
+         [](const Case& c) { return splits_operands(c.config) && !splits_in_place(c.query); }},
     Rule{"one warpgroup has no others to take turns with",
          [](const Case& c) { return c.config.takes_turns && c.config.warpgroups == 1; }},
     Rule{"more sums of a part would round past what math = accurate allows",
@@ -95,6 +99,13 @@ bool is_within_maps(const SddmmQuery& query) {
   const Sddmm& problem = query.problem;
   return !is_past_tensor_maps(query.lhs(), problem.batch, problem.element) &&
          !is_past_tensor_maps(query.rhs(), problem.batch, problem.element);
+}
+
+bool splits_in_place(const SddmmQuery& query) {
+  constexpr std::int64_t least_n = 128;  // shorter sums are promised to err by less than it does
+  const Sddmm& problem = query.problem;
+  return problem.element == Dtype::f32 && problem.math == Math::accurate && problem.lhs_layout == Layout::row_major &&
+         problem.rhs_layout == Layout::row_major && problem.n >= least_n && takes_tensor_maps(query);
 }
 
 bool takes_tensor_maps(const SddmmQuery& query) {

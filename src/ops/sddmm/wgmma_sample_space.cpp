@@ -23,7 +23,13 @@ constexpr std::array shapes = {Shape{2, 256}, Shape{3, 128}, Shape{2, 128}, Shap
                                Shape{2, 64},  Shape{1, 128}, Shape{1, 64},  Shape{1, 32}};
 constexpr Shape smallest_shape = shapes.back();
 
-constexpr std::array stage_counts = {3, 2, 4, 6};
+/// Whether a warpgroup's registers hold the tile's sums twice and, in two terms, an n block of A.
+bool splits_operands_of(const Shape& shape) { return shape.warpgroups <= 2 && shape.tile_columns <= 128; }
+
+std::vector<int> stage_counts(PackedMode mode) {
+  if (mode == PackedMode::tf32x3) return {4, 6, 8, 3};  // of half an n block
+  return {3, 2, 4, 6};
+}
 
 /// 2 evens out tiles of different work.
 constexpr std::array wave_counts = {1, 2, 0};
@@ -41,6 +47,7 @@ struct Loop {
 std::vector<Loop> loops(const SddmmQuery& query, PackedMode mode) {
   constexpr int rarely = 16;  // of 16-bit elements: one pass over all sums in 16 n blocks is not to be seen
   if (sampled::traits(query).one_block) return {{false, 1}};
+  if (mode == PackedMode::tf32x3) return {{true, 1}};
   if (query.problem.element == Dtype::f32) {
     if (mode != sampled::modes(query).front()) return {{false, 1}};
     return {{false, 1}, {false, 2}};
@@ -51,11 +58,21 @@ std::vector<Loop> loops(const SddmmQuery& query, PackedMode mode) {
 
 int promotion_steps(const SddmmQuery& query) { return sampled::traits(query).one_block ? 0 : steps_of_block(); }
 
+bool takes_turns(PackedMode mode, const Shape& shape, const Loop& loop) {
+  return shape.warpgroups > 1 && loop.promotion_blocks == 1 && mode != PackedMode::tf32x3;
+}
+
+std::vector<PackedMode> modes(const SddmmQuery& query) {
+  std::vector<PackedMode> list = sampled::modes(query);
+  if (splits_in_place(query)) list.push_back(PackedMode::tf32x3);
+  return list;
+}
+
 WgmmaSampleConfig shaped(const SddmmQuery& query, PackedMode mode, const Shape& shape, const Loop& loop) {
   WgmmaSampleConfig config = {.mode = mode,
                               .warpgroups = shape.warpgroups,
                               .tile_columns = shape.tile_columns,
-                              .takes_turns = shape.warpgroups > 1 && loop.promotion_blocks == 1,
+                              .takes_turns = takes_turns(mode, shape, loop),
                               .promotion_blocks = loop.promotion_blocks,
                               .tensor_copies = loop.tensor_copies};
   config.list_room =
@@ -93,13 +110,13 @@ std::vector<WgmmaSampleConfig> variants(const SddmmQuery& query, const WgmmaSamp
   const auto add = [&](WgmmaSampleConfig config) {
     for (const bool stream : {false, true})
       for (const bool turns : {true, false}) {
-        config.takes_turns = turns && config.warpgroups > 1 && config.promotion_blocks == 1;
+        config.takes_turns = turns && base.takes_turns;
         config.stream_output = stream && may_stream;
         add_new(list, config);
       }
   };
   const int least = sampled::least_split(query, promotion_steps(query));
-  for (const int stages : stage_counts)
+  for (const int stages : stage_counts(base.mode))
     for (const int waves : wave_counts) {
       WgmmaSampleConfig config = base;
       config.stages = stages;
@@ -120,9 +137,11 @@ std::vector<WgmmaSampleConfig> variants(const SddmmQuery& query, const WgmmaSamp
 
 std::vector<WgmmaSampleConfig> every_config(const SddmmQuery& query) {
   std::vector<WgmmaSampleConfig> list;
-  for (const PackedMode mode : sampled::modes(query))
+  for (const PackedMode mode : modes(query))
     for (const Loop& loop : loops(query, mode))
-      for (const Shape& shape : shapes) append(list, variants(query, shaped(query, mode, shape, loop)));
+      for (const Shape& shape : shapes)
+        if (mode != PackedMode::tf32x3 || splits_operands_of(shape))
+          append(list, variants(query, shaped(query, mode, shape, loop)));
   return list;
 }
 

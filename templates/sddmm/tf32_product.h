@@ -1,0 +1,94 @@
+// A warpgroup's 64 rows of a tile's dense product of f32 operands, in terms of TF32: three products, hi lo + lo hi +
+// hi hi. High terms are the elements as they lie, of which tensor cores leave out the last 13 bits. A comes to
+// registers, where its low terms are made; those of B others have made (sddmm/wgmma_sample_splitter.h).
+//
+// The last bits of a low term are left out, and low times low: together at most 2^-21.7 of a sum's magnitudes
+// (bench/notes/sddmm.md#by-tf32-terms). Products with a low term come first, while sums are small.
+#pragma once
+
+#include "abi/split_dense.h"
+#include "abi/wgmma_sample.h"
+#include "parts/ldmatrix.h"
+#include "parts/opaque.h"
+#include "parts/tf32_terms.h"
+#include "parts/wgmma.h"
+
+namespace vostok {
+
+template <class F>
+class Tf32Product {
+  static constexpr auto config = F::config;
+  static constexpr int columns = tile_columns(config);
+  static constexpr int count = columns / 2;  ///< sums of a thread
+  static constexpr int step_bytes = 32;      ///< of the eight elements of a step
+  static constexpr int steps = split_line_bytes() / step_bytes;
+
+ public:
+  __device__ Tf32Product() : sums_{} {}
+
+  __device__ void clear() {
+#pragma unroll
+    for (float& total : totals_) total = 0.0F;
+  }
+
+  /// Takes the warp's 16 rows of A of one half of an n block, whose first is at `lhs`, and splits them.
+  template <int half>
+  __device__ void take(unsigned lhs) {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned row = lhs + lane % 16 * split_line_bytes();
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+      unsigned(&high)[4] = kept_[half].high[step];
+      load_matrices<false>(high, SharedAddress{row + ((2 * step + lane / 16) ^ (lane % 8)) * 16});
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        kept_[half].low[step][i] = low_tf32_term(high[i]);
+        make_opaque(kept_[half].low[step][i]);  // here, and not between the fence and the multiplications
+      }
+    }
+  }
+
+  /// Queues the products of one half of an n block; the first half's begin sums anew. Shared addresses of the tile's
+  /// first column.
+  template <int half>
+  __device__ void multiply(unsigned rhs, unsigned low_rhs) {
+    const Kept& a = kept_[half];
+    const unsigned long long high = dense_descriptor(rhs, 0), low = dense_descriptor(low_rhs, 0);
+    begin_multiplications();
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+      Mma::multiply_tf32(sums_, a.low[step], moved_descriptor(high, step * step_bytes), half > 0 || step > 0);
+      Mma::multiply_tf32(sums_, a.high[step], moved_descriptor(low, step * step_bytes), true);
+    }
+#pragma unroll
+    for (int step = 0; step < steps; ++step)
+      Mma::multiply_tf32(sums_, a.high[step], moved_descriptor(high, step * step_bytes), true);
+    commit_multiplications();
+  }
+
+  /// After the products of both halves are done.
+  __device__ void promote() {
+    settle_multiplications(sums_);
+#pragma unroll
+    for (int i = 0; i < count; ++i) totals_[i] += sums_[i];
+  }
+
+  /// Element i of the accumulator's fragment (parts/mma.h) of the warp's 16 rows and an octet of columns.
+  __device__ float element(int, int octet, int i) const { return totals_[4 * octet + i]; }
+
+  static constexpr int strip_count = 1;
+  static constexpr int octet_count = columns / 8;
+
+ private:
+  using Mma = WarpgroupMma<columns>;
+  struct Kept {
+    unsigned high[steps][4];
+    unsigned low[steps][4];
+  };
+
+  float sums_[count];
+  float totals_[count];
+  Kept kept_[block_stages(config)];
+};
+
+}  // namespace vostok
