@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 #include "device/pairwise.hpp"
 #include "device/sddmm_levels.hpp"
@@ -175,6 +176,32 @@ TEST_CASE("wgmma_sample: operands copied from where they lie may have lines and 
                              .lhs_stride = 1024 * 1024,
                              .rhs_stride = 1024 * 1040};
       check(problem, uneven_mask(150, 200, seed), config);
+    }
+}
+
+TEST_CASE("wgmma_sample: f32 operands that blocks split are right, of every tile, with tails, in parts and batches") {
+  for (const auto& [warpgroups, columns] : {std::pair{1, 32}, {1, 64}, {1, 128}, {2, 32}, {2, 64}, {2, 128}, {3, 32}})
+    for (const int waves : {0, 1}) {
+      WgmmaSampleConfig config = plain(Dtype::f32, columns);
+      config.mode = PackedMode::tf32x3;
+      config.tensor_copies = true;
+      config.warpgroups = warpgroups;
+      config.waves = waves;
+      config.stages = warpgroups + 1;
+      check({.n = 132, .batch = 3}, full(64 * warpgroups, 128), config);
+      check({.n = 1000, .batch = 2}, uneven_mask(264, 520, seed), config);
+      check({.n = 128, .batch = 40}, band_mask(), config);
+      config.n_split = 4;
+      check({.n = 600,
+             .batch = 2,
+             .lhs_leading = 640,
+             .rhs_leading = 604,
+             .lhs_stride = 640 * 300,
+             .rhs_stride = 604 * 140,
+             .scale = Scale::host,
+             .multiply = true,
+             .accumulate = true},
+            uneven_mask(200, 130, seed), config);
     }
 }
 

@@ -193,3 +193,41 @@ TEST_CASE("tiles that follow one block of operands a multiprocessor have one eac
   other.n_split = 2;
   CHECK(shared_bytes(small, other) < half);
 }
+
+TEST_CASE("wgmma_sample's blocks split f32 operands that lie by rows: one launch, which needs no workspace") {
+  const auto in_place = [](WgmmaSampleConfig& c) {
+    c.mode = PackedMode::tf32x3;
+    c.tensor_copies = true;
+    c.takes_turns = false;
+    c.stages = 4;
+  };
+  CHECK(reason_of({.n = 256}, in_place).empty());
+  WgmmaSampleConfig config = usual;
+  in_place(config);
+  const auto query = query_of({.n = 256});
+  CHECK(family().workspace_bytes(*query, ops::Config::of(config)) == 0);
+  CHECK(family().launches(*query, ops::Config::of(config), {}).size() == 1);
+  CHECK(contains(reason_of({.n = 124}, in_place), "n of 128"));
+  CHECK(contains(reason_of({.n = 256, .math = Math::tf32}, in_place), "tf32x3 takes"));
+  CHECK(contains(reason_of({.n = 250}, in_place), "tf32x3 takes"));  // lines at multiples of 8 bytes
+  CHECK(contains(reason_of({.n = 256, .lhs_layout = Layout::column_major}, in_place), "tf32x3 multiplies rows"));
+  CHECK(contains(reason_of({.n = 256, .element = Dtype::f16}, in_place), "own mode"));
+  const auto but = [&](const std::function<void(WgmmaSampleConfig&)>& change) {
+    return reason_of({.n = 256}, [&](WgmmaSampleConfig& c) { in_place(c), change(c); });
+  };
+  CHECK(contains(but([](WgmmaSampleConfig& c) { c.tensor_copies = false; }), "tensor_copies takes"));
+  CHECK(contains(but([](WgmmaSampleConfig& c) { c.mode = PackedMode::f16x3; }), "tensor_copies takes"));
+  CHECK(contains(but([](WgmmaSampleConfig& c) { c.takes_turns = true; }), "takes no turns"));
+  CHECK(contains(but([](WgmmaSampleConfig& c) { c.promotion_blocks = 2; }), "one promotion"));
+  CHECK(contains(but([](WgmmaSampleConfig& c) { c.warpgroups = 3; }), "registers that min_blocks"));
+}
+
+TEST_CASE("wgmma_sample takes f32 operands in place by default where n is small, and where it is large") {
+  const TopologyStatistics small{.rows = 512, .cols = 512, .nonzeros = 78643, .longest_row = 200, .mean_row = 153};
+  for (const std::int64_t n : {256, 50176}) {
+    const auto config = family().default_config(*query_of({.n = n}, small)).as<WgmmaSampleConfig>();
+    CHECK(config.mode == PackedMode::tf32x3);
+  }
+  const auto columns = query_of({.n = 256, .rhs_layout = Layout::column_major}, small);
+  CHECK(family().default_config(*columns).as<WgmmaSampleConfig>().mode == PackedMode::f16x3);
+}
