@@ -137,13 +137,18 @@ constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampl
          (splits_operands(config) ? config.stages : 0);
 }
 
+/// For each stage whether its B lost more than its rounding when it was split: a byte of each splitting warp.
+constexpr int losses_bytes(const WgmmaSampleConfig& config) {
+  return splits_operands(config) ? (2 * config.stages + 7) / 8 * 8 : 0;
+}
+
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return front_bytes(traits, config) +
          tile_infos(traits, config) *
              (tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits, config)) +
               strip_begins_bytes(config)) +
-         8 * sample_barriers(traits, config);
+         8 * sample_barriers(traits, config) + losses_bytes(config);
 }
 
 constexpr int launch_registers(const WgmmaSampleConfig& config) {

@@ -25,8 +25,10 @@ class SampleCertificate {
  public:
   static constexpr bool exists = certifies(F::traits);
 
-  __device__ SampleCertificate(const TensorSampleArgs& args, const SamplePart& part, const TileInfo<F>& info)
-      : args_(args), part_(part), info_(info), sure_sum_(info.sure_sum) {}
+  /// `loses_all`: no sum of the tile is good, since nothing more is known of its elements than that some lose much.
+  __device__ SampleCertificate(const TensorSampleArgs& args, const SamplePart& part, const TileInfo<F>& info,
+                               bool loses_all = false)
+      : args_(args), part_(part), info_(info), sure_sum_(loses_all ? unreached : info.sure_sum) {}
 
   /// Of a sum of the tile, wherever it is, as the tensor cores left it: few sums that are good are below.
   __device__ bool surely_holds(float sum) const { return fabsf(sum) >= sure_sum_ && is_finite(sum); }
@@ -69,9 +71,11 @@ class SampleCertificate {
   }
 
  private:
+  static constexpr float unreached = __builtin_bit_cast(float, 0x7f800000U);  // infinity
+
   /// From which magnitude on a sum is good.
   __device__ float bar(unsigned place) const {
-    if constexpr (!marks_rows(F::traits, config)) return 0.0F;
+    if constexpr (!marks_rows(F::traits, config)) return sure_sum_;
     else {
       const unsigned char row = info_.row_marks[place / tile_columns(config)];
       const unsigned char column = info_.column_marks[place % tile_columns(config)];

@@ -10,6 +10,7 @@
 #include "abi/wgmma_sample.h"
 #include "parts/ldmatrix.h"
 #include "parts/opaque.h"
+#include "parts/split_number.h"
 #include "parts/tf32_terms.h"
 #include "parts/wgmma.h"
 
@@ -33,13 +34,14 @@ class Tf32Product {
 
   /// Takes the warp's 16 rows of A of one half of an n block, whose first is at `lhs`, and splits them.
   template <int half>
-  __device__ void take(unsigned lhs) {
+  __device__ void take(unsigned lhs, SmallNumbers<config.mode>& small) {
     const unsigned lane = threadIdx.x % 32;
     const unsigned row = lhs + lane % 16 * split_line_bytes();
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
       unsigned(&high)[4] = kept_[half].high[step];
       load_matrices<false>(high, SharedAddress{row + ((2 * step + lane / 16) ^ (lane % 8)) * 16});
+      small.add(high);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         kept_[half].low[step][i] = low_tf32_term(high[i]);

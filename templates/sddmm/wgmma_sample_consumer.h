@@ -114,6 +114,8 @@ class SampleConsumer {
   /// All n blocks of a tile, two stages each, of which A comes through registers: a stage's is taken there while the
   /// products of the one before are made.
   __device__ void multiply_split_blocks() {
+    loses_ = false;
+    small_ = {};
     take_lhs<0>();
 #pragma unroll 1
     for (unsigned left = part_.block_count; left > 1; --left) multiply_split_block<true>();
@@ -136,13 +138,14 @@ class SampleConsumer {
   template <int half>
   __device__ void take_lhs() {
     wait_barrier(shared_.full(taken_.stage), taken_.parity);
-    product_.template take<half>(shared_.lhs(taken_.stage) + first_row() * split_line_bytes());
+    product_.template take<half>(shared_.lhs(taken_.stage) + first_row() * split_line_bytes(), small_);
     taken_.advance();
   }
 
   template <int half>
   __device__ void queue_stage() {
     wait_barrier(shared_.split(place_.stage), place_.parity);
+    for (const unsigned char loses : shared_.losses(place_.stage)) loses_ |= loses != 0;
     product_.template multiply<half>(shared_.rhs(place_.stage), shared_.low_rhs(place_.stage));
     place_.advance();
   }
@@ -203,7 +206,8 @@ class SampleConsumer {
     wait_barrier(shared_.found(info_.stage), info_.parity);
     const unsigned* const begins = shared_.strip_begins(info_.stage) + strip();
     const TileInfo<F>& info = shared_.info(info_.stage);
-    gather_sums<F>({args_, part_.matrix, part_.line}, {args_, part_, info}, args_.lists, info, shared_.sums(),
+    const bool loses = splits_operands(config) && __any_sync(0xffffffffU, loses_ || small_.any()) != 0;
+    gather_sums<F>({args_, part_.matrix, part_.line}, {args_, part_, info, loses}, args_.lists, info, shared_.sums(),
                    {begins[0] + threadIdx.x % 32, begins[1], 32});
     // The copy engine may write where sums were.
     if constexpr (!sums_follow_stages(F::traits, config)) publish_to_async_proxy();
@@ -225,6 +229,8 @@ class SampleConsumer {
   InfoPlace<F> info_;    ///< that of the tile whose sums are gathered next
   Either<WarpgroupProduct<F>, Tf32Product<F>, splits_operands(config)> product_;
   unsigned kept_row_tile_ = 0xffffffffU;
+  bool loses_ = false;               ///< whether split elements of the tile's B lost more than their rounding
+  SmallNumbers<config.mode> small_;  ///< among the thread's elements of its A
 };
 
 }  // namespace vostok

@@ -29,8 +29,9 @@ class WgmmaSampleShared {
   static constexpr int strips_begin = infos_begin + infos * info_bytes;
   static constexpr int barriers_begin = strips_begin + infos * strip_begins_bytes(config);
   static_assert(sizeof(TileInfo<F>) == info_bytes, "tile_info_bytes differs from the layout");
-  static_assert(barriers_begin + sample_barriers(traits, config) * static_cast<int>(barrier_bytes()) ==
-                    shared_bytes(traits, config),
+  static constexpr int losses_begin =
+      barriers_begin + sample_barriers(traits, config) * static_cast<int>(barrier_bytes());
+  static_assert(losses_begin + losses_bytes(config) == shared_bytes(traits, config),
                 "shared_bytes differs from the layout");
 
  public:
@@ -72,6 +73,11 @@ class WgmmaSampleShared {
   /// The low terms of the stage's B are there.
   __device__ unsigned split(unsigned stage) const {
     return barrier(2 * config.stages + 3 * infos + config.warpgroups + stage);
+  }
+
+  /// Bytes of the two warps that split the stage's B: whether elements of it lost more than their rounding.
+  __device__ unsigned char (&losses(unsigned stage) const)[2] {
+    return reinterpret_cast<unsigned char(*)[2]>(bytes_ + losses_begin)[stage];
   }
 
   __device__ float* sums() const { return reinterpret_cast<float*>(bytes_ + sums_begin); }

@@ -5,6 +5,7 @@
 #include "parts/loads.h"
 #include "parts/mbarrier.h"
 #include "parts/shared_address.h"
+#include "parts/split_number.h"
 #include "parts/tf32_terms.h"
 #include "sddmm/tensor_sample_walk.h"
 #include "sddmm/wgmma_sample_shared.h"
@@ -32,7 +33,8 @@ class RhsSplitter {
 #pragma unroll 1
       for (unsigned stage = 0; stage < stages; ++stage) {
         wait_barrier(shared_.full(place_.stage), place_.parity);
-        split();
+        const bool loses = __any_sync(0xffffffffU, split().any()) != 0;
+        if (threadIdx.x % 32 == 0) shared_.losses(place_.stage)[threadIdx.x / 32 % 2] = loses ? 1 : 0;
         publish_to_async_proxy();
         arrive(shared_.split(place_.stage));
         place_.advance();
@@ -41,8 +43,9 @@ class RhsSplitter {
   }
 
  private:
-  /// Low terms lie as the elements do.
-  __device__ void split() const {
+  /// Low terms lie as the elements do. Returns what is known of the small ones of the thread's elements.
+  __device__ SmallNumbers<config.mode> split() const {
+    SmallNumbers<config.mode> small;
     const unsigned first = threadIdx.x % splitting_threads() * chunk_bytes;
     const SharedAddress from = {shared_.rhs(place_.stage) + first}, to = {shared_.low_rhs(place_.stage) + first};
     constexpr unsigned step = splitting_threads() * chunk_bytes;
@@ -53,11 +56,13 @@ class RhsSplitter {
       for (unsigned i = 0; i < at_once; ++i) load_words(words[i], from + (chunk + i) * step);
 #pragma unroll
       for (unsigned i = 0; i < at_once; ++i) {
+        small.add(words[i]);
 #pragma unroll
         for (unsigned& word : words[i]) word = low_tf32_term(word);
         store_words(to + (chunk + i) * step, words[i]);
       }
     }
+    return small;
   }
 
   const SampleTile* tiles_;
