@@ -145,7 +145,8 @@ class SampleConsumer {
   template <int half>
   __device__ void queue_stage() {
     wait_barrier(shared_.split(place_.stage), place_.parity);
-    for (const unsigned char loses : shared_.losses(place_.stage)) loses_ |= loses != 0;
+    if (threadIdx.x % 32 == 0)  // the lane that will say that the stage is free
+      for (const unsigned char loses : shared_.losses(place_.stage)) loses_ |= loses != 0;
     product_.template multiply<half>(shared_.rhs(place_.stage), shared_.low_rhs(place_.stage));
     place_.advance();
   }
