@@ -97,11 +97,13 @@ constexpr int packed_pair_words(PackedMode mode) {
 constexpr bool packed_is_f16(PackedMode mode) {
   return mode == PackedMode::f16x1 || mode == PackedMode::f16x3 || mode == PackedMode::f16_scaled;
 }
+/// Whether the mode's terms are stored in 16 bits, and not made where they are multiplied.
+constexpr bool packed_stores_terms(PackedMode mode) { return mode != PackedMode::tf32x3; }
 /// Whether the mode makes terms of f32, and leaves no 16-bit elements as they are.
 constexpr bool packed_splits(PackedMode mode) { return mode != PackedMode::f16x1 && mode != PackedMode::bf16x1; }
 /// Whether kernels that split f32, and 16-bit elements not at all, multiply these elements in this mode.
 constexpr bool packed_mode_serves(PackedMode mode, Dtype element) {
-  if (mode == PackedMode::tf32x3) return false;
+  if (!packed_stores_terms(mode)) return false;
   if (element == Dtype::f32) return packed_splits(mode);
   return !packed_splits(mode) && packed_is_f16(mode) == (element == Dtype::f16);
 }
@@ -177,7 +179,7 @@ consteval int packed_lost_exponent() { return -25; }
 /// of it is lost, however small it is. TF32 has no scales and no smaller step than 2^-136: from 2^-120 on its two terms
 /// lose 2^-17 at most.
 constexpr float packed_least_kept(PackedMode mode) {
-  if (mode == PackedMode::tf32x3) return 0x1p-120F;
+  if (!packed_stores_terms(mode)) return 0x1p-120F;
   return packed_pair_words(mode) == 2 ? 0x1p-5F : 0x1p-14F;
 }
 

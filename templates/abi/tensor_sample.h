@@ -204,7 +204,7 @@ constexpr void kernel_rules(RuleCheck& rule, const TensorSampleTraits& t, const 
            tile_rows(c) * tile_columns(c) <= 1 << 16;
   });
   sample_rules(rule, t, c);
-  rule("mode has terms of 16 bits", [&] { return c.mode != PackedMode::tf32x3; });
+  rule("mode has terms of 16 bits", [&] { return packed_stores_terms(c.mode); });
   rule("promotion_steps is 0, 1, 2 or 4",
        [&] { return c.promotion_steps == 0 || is_power_of_two(c.promotion_steps, 1, steps_of_block()); });
   rule("low_first needs products with a low term, and sums of whole n blocks", [&] {

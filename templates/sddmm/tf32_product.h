@@ -2,8 +2,9 @@
 // hi hi. High terms are the elements as they lie, of which tensor cores leave out the last 13 bits. A comes to
 // registers, where its low terms are made; those of B others have made (sddmm/wgmma_sample_splitter.h).
 //
-// The last bits of a low term are left out, and low times low: together at most 2^-21.7 of a sum's magnitudes
-// (bench/notes/sddmm.md#by-tf32-terms). Products with a low term come first, while sums are small.
+// Low terms are rounded, and low times low is left out: 1.6e-7 of the result's norm together, and 4.2e-7 with what
+// tensor cores cut of sums (bench/notes/sddmm.md#by-tf32-terms). Products with a low term come first, while sums are
+// small.
 #pragma once
 
 #include "abi/split_dense.h"
@@ -13,25 +14,19 @@
 #include "parts/split_number.h"
 #include "parts/tf32_terms.h"
 #include "parts/wgmma.h"
+#include "sddmm/warpgroup_sums.h"
 
 namespace vostok {
 
 template <class F>
-class Tf32Product {
+class Tf32Product : public WarpgroupSums<tile_columns(F::config), true> {
+  using Sums = WarpgroupSums<tile_columns(F::config), true>;
+  using Sums::sums_;
   static constexpr auto config = F::config;
-  static constexpr int columns = tile_columns(config);
-  static constexpr int count = columns / 2;  ///< sums of a thread
-  static constexpr int step_bytes = 32;      ///< of the eight elements of a step
+  static constexpr int step_bytes = 32;  ///< of the eight elements of a step
   static constexpr int steps = split_line_bytes() / step_bytes;
 
  public:
-  __device__ Tf32Product() : sums_{} {}
-
-  __device__ void clear() {
-#pragma unroll
-    for (float& total : totals_) total = 0.0F;
-  }
-
   /// Takes the warp's 16 rows of A of one half of an n block, whose first is at `lhs`, and splits them.
   template <int half>
   __device__ void take(unsigned lhs, SmallNumbers<config.mode>& small) {
@@ -71,25 +66,16 @@ class Tf32Product {
   /// After the products of both halves are done.
   __device__ void promote() {
     settle_multiplications(sums_);
-#pragma unroll
-    for (int i = 0; i < count; ++i) totals_[i] += sums_[i];
+    Sums::promote();
   }
 
-  /// Element i of the accumulator's fragment (parts/mma.h) of the warp's 16 rows and an octet of columns.
-  __device__ float element(int, int octet, int i) const { return totals_[4 * octet + i]; }
-
-  static constexpr int strip_count = 1;
-  static constexpr int octet_count = columns / 8;
-
  private:
-  using Mma = WarpgroupMma<columns>;
+  using Mma = WarpgroupMma<tile_columns(config)>;
   struct Kept {
     unsigned high[steps][4];
     unsigned low[steps][4];
   };
 
-  float sums_[count];
-  float totals_[count];
   Kept kept_[block_stages(config)];
 };
 

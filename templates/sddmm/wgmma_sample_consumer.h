@@ -135,11 +135,11 @@ class SampleConsumer {
     product_.promote();
   }
 
+  /// Of the stage that is queued next.
   template <int half>
   __device__ void take_lhs() {
-    wait_barrier(shared_.full(taken_.stage), taken_.parity);
-    product_.template take<half>(shared_.lhs(taken_.stage) + first_row() * split_line_bytes(), small_);
-    taken_.advance();
+    wait_barrier(shared_.full(place_.stage), place_.parity);
+    product_.template take<half>(shared_.lhs(place_.stage) + first_row() * split_line_bytes(), small_);
   }
 
   template <int half>
@@ -222,8 +222,7 @@ class SampleConsumer {
   const WgmmaSampleShared<F>& shared_;
   TileShare share_;
   Turn<F> turn_;
-  StagePlace<F> taken_;  ///< of the stage whose A is taken to registers next, where it is
-  StagePlace<F> place_;  ///< of the n block that is queued next
+  StagePlace<F> place_;  ///< of the stage that is queued next
   StagePlace<F> made_;   ///< and of that whose products are awaited next
   unsigned number_ = 0;  ///< of the tile that comes next, among the block's
   InfoPlace<F> next_;    ///< its place

@@ -9,6 +9,7 @@
 #include "abi/wgmma_sample.h"
 #include "parts/ordered_loads.h"
 #include "parts/wgmma.h"
+#include "sddmm/warpgroup_sums.h"
 
 namespace vostok {
 
@@ -16,29 +17,19 @@ namespace vostok {
 constexpr DenseLine line_of(Layout layout) { return layout == Layout::row_major ? DenseLine::k : DenseLine::columns; }
 
 template <class F>
-class WarpgroupProduct {
+class WarpgroupProduct : public WarpgroupSums<tile_columns(F::config), promotes(F::traits, F::config)> {
+  using WarpgroupSums<tile_columns(F::config), promotes(F::traits, F::config)>::sums_;
   static constexpr auto config = F::config;
   static constexpr PackedMode mode = config.mode;
   static constexpr int terms = sample_terms(mode);
   static constexpr unsigned octet_bytes = sample_octet_bytes(mode);
-  static constexpr int columns = tile_columns(config);
-  static constexpr int count = columns / 2;  ///< sums of a thread
   static constexpr bool keeps = keeps_lhs(F::traits);
-  static constexpr bool promotes = vostok::promotes(F::traits, config);
   // How operands lie in shared memory: prepared ones and those that are copied by rows in lines of n.
   static constexpr DenseLine lhs_line = line_of(F::traits.lhs_layout);
   static constexpr DenseLine rhs_line = line_of(F::traits.rhs_layout);
   static constexpr Dtype type = packed_is_f16(mode) ? Dtype::f16 : Dtype::bf16;
 
  public:
-  __device__ WarpgroupProduct() : sums_{} {}
-
-  __device__ void clear() {
-    if constexpr (promotes)
-#pragma unroll
-      for (float& total : totals_) total = 0.0F;
-  }
-
   /// Takes A into registers: `octets` from that of the warp's first row on.
   __device__ void keep(const unsigned char* octets) {
     const unsigned group = threadIdx.x % 32 / 4;
@@ -83,24 +74,8 @@ class WarpgroupProduct {
     commit_multiplications();
   }
 
-  /// After they are done.
-  __device__ void promote() {
-    if constexpr (promotes)
-#pragma unroll
-      for (int i = 0; i < count; ++i) totals_[i] += sums_[i];
-  }
-
-  /// Element i of the accumulator's fragment (parts/mma.h) of the warp's 16 rows and an octet of columns.
-  __device__ float element(int, int octet, int i) const {
-    if constexpr (promotes) return totals_[4 * octet + i];
-    else return sums_[4 * octet + i];
-  }
-
-  static constexpr int strip_count = 1;
-  static constexpr int octet_count = columns / 8;
-
  private:
-  using Mma = WarpgroupMma<columns>;
+  using Mma = WarpgroupMma<tile_columns(config)>;
 
   struct Operands {
     unsigned long long lhs;
@@ -136,8 +111,6 @@ class WarpgroupProduct {
     add<step, 0, 0, (adds || terms == 2 || step > 0)>(from);
   }
 
-  float sums_[count];
-  float totals_[promotes ? count : 1];
   Kept kept_;  ///< where A stays
 };
 

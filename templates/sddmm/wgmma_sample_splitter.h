@@ -1,5 +1,5 @@
 // The warps of wgmma_sample that split an f32 B into terms of TF32: its high terms are what the copy engine brought,
-// of which tensor cores leave out the last bits, and its low terms are those bits.
+// of which tensor cores leave out the last bits, and its low terms are those bits, rounded.
 #pragma once
 
 #include "parts/loads.h"

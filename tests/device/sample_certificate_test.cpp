@@ -128,7 +128,7 @@ std::vector<SampleConfig> ways(const NamedDevice& on, const Sddmm& problem, Pack
   in_place.mode = PackedMode::tf32x3;
   in_place.tensor_copies = true;
   const bool by_rows = problem.lhs_layout == Layout::row_major && problem.rhs_layout == Layout::row_major;
-  if (mode == PackedMode::f16x3 && by_rows && !one_block)
+  if (mode == PackedMode::f16x3 && by_rows && n >= 128)
     list.push_back({&wgmma_sample_family(), ops::Config::of(in_place)});
   return list;
 }

@@ -11,7 +11,7 @@ namespace vostok::ops::sampled {
 template <class Case>
 inline constexpr Rule<Case> mode_serves = {
     "mode is f16x1 or bf16x1 for 16-bit elements; for f32 f16x3, or bf16x3 or f16x1 under math = tf32",
-    [](const Case& c) { return c.config.mode != PackedMode::tf32x3 && !serves(c.query, c.config.mode); }};
+    [](const Case& c) { return !serves(c.query, c.config.mode); }};
 
 template <class Case>
 inline constexpr Rule<Case> every_part_has_blocks = {

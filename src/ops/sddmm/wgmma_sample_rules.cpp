@@ -47,7 +47,8 @@ std::int64_t blocks_uncut(const Case& c) {
 
 /// Ordered so that each may rely on those before it, and all on the kernel's.
 constexpr std::array rules = {
-    sampled::mode_serves<Case>,
+    Rule{sampled::mode_serves<Case>.reason,
+         [](const Case& c) { return !splits_operands(c.config) && !sampled::serves(c.query, c.config.mode); }},
     Rule{"mode tf32x3 takes f32 operands that lie by rows, as tensor maps take them, an n of 128 and more, and math = "
          "accurate",
          [](const Case& c) { return splits_operands(c.config) && !splits_in_place(c.query); }},

@@ -59,7 +59,7 @@ std::vector<StripKind> strip_kinds() {
   for (int grain = 0; name(static_cast<PackedGrain>(grain)) != nullptr; ++grain)
     for (int mode = 0; name(static_cast<PackedMode>(mode)) != nullptr; ++mode)
       for (const bool marked : {false, true})
-        if (static_cast<PackedMode>(mode) != PackedMode::tf32x3 &&
+        if (packed_stores_terms(static_cast<PackedMode>(mode)) &&
             (!marked || packed_scales_rows(static_cast<PackedMode>(mode))))
           list.push_back({static_cast<PackedMode>(mode), static_cast<PackedGrain>(grain), marked});
   return list;
