@@ -86,7 +86,7 @@ double split_traffic_bytes(const WgmmaSampleConfig& c) {
 }
 
 /// Microseconds of products whose operands the copy engine brings from where they lie. Fitted to 1,452 trials of 94
-/// problems (bench/notes/sddmm.md#16-bits-as-a-gemms-loop); what splitting adds, to 140 of 18 (#by-tf32-terms there).
+/// problems (bench/notes/sddmm.md#16-bits-as-a-gemms-loop); what splitting adds, to races of 18 (#by-tf32-terms).
 double loop_us(const SddmmQuery& query, const WgmmaSampleConfig& c, const Machine& machine) {
   constexpr double start_us = 0.72;
   constexpr double start_cycles = 1370;
