@@ -86,8 +86,8 @@ std::optional<std::string> packed_strips_declined(const TopologyStatistics& walk
   constexpr std::int64_t looked_past = 512;
   if (walked.nonzeros > std::numeric_limits<std::int32_t>::max() - looked_past)
     return "packed strips number their values in 32 bits";
-  const std::int64_t bytes = checked_multiply(strips_of(walked), packed_unit_bytes() * packed_strip_units(grain, 0, 1),
-                                              "bytes of packed strips");
+  const std::int64_t bytes = checked_multiply(
+      strips_of(walked), std::int64_t{packed_unit_bytes()} * packed_strip_units(grain, 0, 1), "bytes of packed strips");
   if (is_mostly_room(bytes, walked.nonzeros, bytes_per_nonzero))
     return fmt::format("nearly all packed strips would be empty: {} bytes of {} for {} nonzeros", bytes,
                        is_whole ? "strips" : "headers", walked.nonzeros);
