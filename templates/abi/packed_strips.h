@@ -176,12 +176,8 @@ constexpr int packed_scale_exponent(unsigned largest_bits) {
 consteval int packed_largest_exponent() { return 14; }
 consteval int packed_lost_exponent() { return -25; }
 /// Below it a scaled element may lose more than its rounding: f16 has no smaller step than 2^-24, so that up to 2^-25
-/// of it is lost, however small it is. TF32 has no scales and no smaller step than 2^-136: from 2^-120 on its two terms
-/// lose 2^-17 at most.
-constexpr float packed_least_kept(PackedMode mode) {
-  if (!packed_stores_terms(mode)) return 0x1p-120F;
-  return packed_pair_words(mode) == 2 ? 0x1p-5F : 0x1p-14F;
-}
+/// of it is lost, however small it is.
+constexpr float packed_least_kept(PackedMode mode) { return packed_pair_words(mode) == 2 ? 0x1p-5F : 0x1p-14F; }
 
 /// The last five bits of an inverse scale of a row of marked strips, which a power of two does not use: a bound of how
 /// many of the row's elements lose more than their rounding, 0 or 1 + log2; or that all of the row is zero, where

@@ -90,7 +90,9 @@ struct SampleMark {
 };
 
 /// log2 of the share of itself that a sum may lose by each of its rows: `accurate` is 2^-16 in all, tf32 2^-9.
-constexpr int sample_loss_exponent(PackedMode mode) { return mode == PackedMode::f16x3 ? -18 : -10; }
+constexpr int sample_loss_exponent(PackedMode mode) {
+  return mode == PackedMode::f16x3 || mode == PackedMode::tf32x3 ? -18 : -10;
+}
 
 /// What the problem fixes.
 struct SampleOperandsTraits {

@@ -156,6 +156,11 @@ template <class Config>
 constexpr bool marks_rows(const TensorSampleTraits& traits, const Config& config) {
   return certifies(traits) && sample_scales_rows(config.mode, traits.element);
 }
+/// Whether by the sums of their rows' magnitudes, which blocks make that split them in place.
+template <class Config>
+constexpr bool sums_magnitudes(const TensorSampleTraits& traits, const Config& config) {
+  return certifies(traits) && !packed_stores_terms(config.mode);
+}
 
 /// What is known of a tile before its sums are: where it is, its rows' shifts, exponents of rows and columns, their
 /// marks, and the beginning of its list.

@@ -67,11 +67,18 @@ constexpr int stage_length(const WgmmaSampleConfig& config) {
 constexpr int block_stages(const WgmmaSampleConfig& config) { return sample_block() / stage_length(config); }
 
 constexpr int consumer_warps(const WgmmaSampleConfig& config) { return 4 * config.warpgroups; }
-/// One more warp copies and one searches the lists. They come with two that split B, or do nothing: registers are given
-/// out to four warps at a time.
-constexpr int threads(const WgmmaSampleConfig& config) { return 32 * (consumer_warps(config) + 4); }
-consteval int splitting_threads() { return 64; }
 constexpr bool exchanges_registers(const WgmmaSampleConfig& config) { return config.warpgroups > 1; }
+/// One more warp copies and one searches the lists. Two more split B, or do nothing: registers are given out to four
+/// warps at a time. A B for several warpgroups has four more that split it.
+constexpr bool has_splitting_warpgroup(const WgmmaSampleConfig& config) {
+  return splits_operands(config) && exchanges_registers(config);
+}
+constexpr int copying_warpgroups(const WgmmaSampleConfig& config) { return has_splitting_warpgroup(config) ? 2 : 1; }
+constexpr int threads(const WgmmaSampleConfig& config) {
+  return 32 * (consumer_warps(config) + 4 * copying_warpgroups(config));
+}
+/// The last of the block.
+constexpr int splitting_threads(const WgmmaSampleConfig& config) { return has_splitting_warpgroup(config) ? 128 : 64; }
 
 constexpr int tile_rows(const WgmmaSampleConfig& config) { return warpgroup_rows() * config.warpgroups; }
 constexpr int tile_columns(const WgmmaSampleConfig& config) { return config.tile_columns; }
@@ -137,18 +144,16 @@ constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampl
          (splits_operands(config) ? config.stages : 0);
 }
 
-/// For each stage whether its B lost more than its rounding when it was split: a byte of each splitting warp.
-constexpr int losses_bytes(const WgmmaSampleConfig& config) {
-  return splits_operands(config) ? (2 * config.stages + 7) / 8 * 8 : 0;
+/// What is known of a tile (sddmm/tile_info.h).
+constexpr int tile_info_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
+  return tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits, config));
 }
 
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return front_bytes(traits, config) +
-         tile_infos(traits, config) *
-             (tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits, config)) +
-              strip_begins_bytes(config)) +
-         8 * sample_barriers(traits, config) + losses_bytes(config);
+         tile_infos(traits, config) * (tile_info_bytes(traits, config) + strip_begins_bytes(config)) +
+         8 * sample_barriers(traits, config);
 }
 
 constexpr int launch_registers(const WgmmaSampleConfig& config) {
@@ -157,9 +162,9 @@ constexpr int launch_registers(const WgmmaSampleConfig& config) {
 /// What a copying, a searching or a splitting thread keeps, and what a multiplying one then has.
 constexpr int copying_registers(const WgmmaSampleConfig& config) { return splits_operands(config) ? 40 : 24; }
 constexpr int gained_registers(const WgmmaSampleConfig& config) {
-  return exchanges_registers(config)
-             ? shared_out_registers(launch_registers(config), config.warpgroups, copying_registers(config))
-             : launch_registers(config);
+  return exchanges_registers(config) ? shared_out_registers(launch_registers(config), config.warpgroups,
+                                                            copying_registers(config), copying_warpgroups(config))
+                                     : launch_registers(config);
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const TensorSampleTraits& t, const WgmmaSampleConfig& c) {

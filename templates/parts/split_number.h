@@ -75,11 +75,6 @@ template <PackedMode mode>
 class SmallNumbers {
  public:
   __device__ void add(float first, float second) { least_ = lesser(least_, lesser(order_of(first), order_of(second))); }
-  /// The bits of four.
-  __device__ void add(const unsigned (&bits)[4]) {
-#pragma unroll
-    for (int i = 0; i < 4; i += 2) add(__builtin_bit_cast(float, bits[i]), __builtin_bit_cast(float, bits[i + 1]));
-  }
   __device__ bool any() const { return least_ < order_of(packed_least_kept(mode)); }
   /// Whether one is so small that its first term is zero.
   __device__ bool any_vanishes() const { return least_ <= order_of(0x1p-25F); }

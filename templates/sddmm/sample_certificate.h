@@ -5,6 +5,10 @@
 // both (abi/sample_operands.h). A sum that is 2^18 times as large errs by less than the contract allows (2^10 times
 // under tf32, which sums single terms). A smaller one, or one that is not finite, vouches for nothing. It is made again
 // by a warp from the operands as they are, in f32: the same bits each time.
+//
+// Terms of TF32 have no scales. An element, however small, loses at most 2^-136 in them, so that a sum loses at most
+// that times the magnitudes of its row and its column. Below f32's smallest normal number nothing is promised, and no
+// loss is of account.
 #pragma once
 
 #include "abi/tensor_sample.h"
@@ -12,6 +16,7 @@
 #include "parts/loads.h"
 #include "parts/logarithm.h"
 #include "parts/warp.h"
+#include "sddmm/magnitude_code.h"
 #include "sddmm/tensor_sample_walk.h"
 #include "sddmm/tile_info.h"
 
@@ -25,10 +30,22 @@ class SampleCertificate {
  public:
   static constexpr bool exists = certifies(F::traits);
 
-  /// `loses_all`: no sum of the tile is good, since nothing more is known of its elements than that some lose much.
+  __device__ SampleCertificate(const TensorSampleArgs& args, const SamplePart& part, const TileInfo<F>& info)
+      : SampleCertificate(args, part, info, info.sure_sum) {}
+  /// Every sum of the tile that is at least `sure_sum` is good.
   __device__ SampleCertificate(const TensorSampleArgs& args, const SamplePart& part, const TileInfo<F>& info,
-                               bool loses_all = false)
-      : args_(args), part_(part), info_(info), sure_sum_(loses_all ? unreached : info.sure_sum) {}
+                               float sure_sum)
+      : args_(args), part_(part), info_(info), sure_sum_(sure_sum) {}
+
+  /// From which magnitude on a sum of terms of TF32 is good, where codes of its row's and its column's magnitudes are
+  /// at most that.
+  static __device__ float bar_of_code(unsigned code) {
+    constexpr int lost = -136, least_of_account = -126 - ceil_log2(F::config.n_split);
+    const int magnitudes = static_cast<int>(code) - 127 + 1;  // of both
+    if (lost + magnitudes <= least_of_account) return 0.0F;
+    return code == largest_magnitude_code() ? __builtin_bit_cast(float, 0x7f800000U)  // infinity
+                                            : power(lost + magnitudes - sample_loss_exponent(config.mode));
+  }
 
   /// Of a sum of the tile, wherever it is, as the tensor cores left it: few sums that are good are below.
   __device__ bool surely_holds(float sum) const { return fabsf(sum) >= sure_sum_ && is_finite(sum); }
@@ -71,12 +88,15 @@ class SampleCertificate {
   }
 
  private:
-  static constexpr float unreached = __builtin_bit_cast(float, 0x7f800000U);  // infinity
-
   /// From which magnitude on a sum is good.
   __device__ float bar(unsigned place) const {
-    if constexpr (!marks_rows(F::traits, config)) return sure_sum_;
-    else {
+    if constexpr (sums_magnitudes(F::traits, config)) {
+      const auto row = static_cast<unsigned char>(info_.row_exponents[place / tile_columns(config)]);
+      const auto column = static_cast<unsigned char>(info_.column_exponents[place % tile_columns(config)]);
+      return row == 0 || column == 0 ? 0.0F : bar_of_code(row > column ? row : column);
+    } else if constexpr (!marks_rows(F::traits, config)) {
+      return sure_sum_;
+    } else {
       const unsigned char row = info_.row_marks[place / tile_columns(config)];
       const unsigned char column = info_.column_marks[place % tile_columns(config)];
       if ((row | column) >> 4 == 0) return 0.0F;

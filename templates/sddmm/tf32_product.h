@@ -11,8 +11,8 @@
 #include "abi/wgmma_sample.h"
 #include "parts/ldmatrix.h"
 #include "parts/opaque.h"
-#include "parts/split_number.h"
 #include "parts/tf32_terms.h"
+#include "parts/warp.h"
 #include "parts/wgmma.h"
 #include "sddmm/warpgroup_sums.h"
 
@@ -27,23 +27,33 @@ class Tf32Product : public WarpgroupSums<tile_columns(F::config), true> {
   static constexpr int steps = split_line_bytes() / step_bytes;
 
  public:
+  __device__ void clear() {
+    Sums::clear();
+    magnitudes_[0] = magnitudes_[1] = 0.0F;
+  }
+
   /// Takes the warp's 16 rows of A of one half of an n block, whose first is at `lhs`, and splits them.
   template <int half>
-  __device__ void take(unsigned lhs, SmallNumbers<config.mode>& small) {
+  __device__ void take(unsigned lhs) {
     const unsigned lane = threadIdx.x % 32;
     const unsigned row = lhs + lane % 16 * split_line_bytes();
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
       unsigned(&high)[4] = kept_[half].high[step];
       load_matrices<false>(high, SharedAddress{row + ((2 * step + lane / 16) ^ (lane % 8)) * 16});
-      small.add(high);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
+        if constexpr (sums_magnitudes(F::traits, config))
+          magnitudes_[i % 2] += fabsf(__builtin_bit_cast(float, high[i]));
         kept_[half].low[step][i] = low_tf32_term(high[i]);
         make_opaque(kept_[half].low[step][i]);  // here, and not between the fence and the multiplications
       }
     }
   }
+
+  /// The sum of the magnitudes of what was taken of a row: of the lane's fourth in each half of the warp's rows. All
+  /// lanes take part.
+  __device__ float row_magnitudes(int half) const { return warp_sum<1, 2>(magnitudes_[half]); }
 
   /// Queues the products of one half of an n block; the first half's begin sums anew. Shared addresses of the tile's
   /// first column.
@@ -77,6 +87,7 @@ class Tf32Product : public WarpgroupSums<tile_columns(F::config), true> {
   };
 
   Kept kept_[block_stages(config)];
+  float magnitudes_[2];  ///< of the lane's elements of two rows
 };
 
 }  // namespace vostok

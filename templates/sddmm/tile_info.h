@@ -25,6 +25,8 @@ struct alignas(16) TileInfo
   static constexpr int columns = tile_columns(F::config);
   SampleTile tile;
   int row_shifts[rows];
+  /// Of scales; or of the sums of magnitudes over the part's n, as codes (sddmm/magnitude_code.h), where those are
+  /// made.
   signed char row_exponents[rows];
   signed char column_exponents[columns];  ///< bytes, so that no two of them lie in one bank but in one word
   unsigned short places[F::config.list_room];

@@ -6,7 +6,7 @@
 // and meanwhile gathers the sums that the list names to where they lie in CSR order; which of the list's entries are
 // its own another warp has found out. Operands are prepared by a launch before (sample_operands.h), or 16-bit ones
 // copied from where they lie. f32 is two 16-bit terms and three products: hi lo + lo hi + hi hi. Or it is copied from
-// where it lies, and split into terms of TF32 by two more warps and those that multiply. Sums are in f32.
+// where it lies, and split into terms of TF32 by more warps and those that multiply. Sums are in f32.
 //
 // An element of D is made from one row of A and one of B, and from nothing else: what other elements of a tile come to
 // goes nowhere.
@@ -45,7 +45,8 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     if constexpr (exchanges_registers(config)) give_registers<copying_registers(config)>();
     if (warp == consumers + 1) StripFinder<F>(args, shared).run();
     else if (threadIdx.x == 32 * consumers) SampleProducer<F>(args, part, shared).run();
-    else if (splits_operands(config) && warp >= consumers + 2) RhsSplitter<F>(args, part, shared).run();
+    else if (splits_operands(config) && warp >= (threads(config) - splitting_threads(config)) / 32)
+      RhsSplitter<F>(args, part, shared).run();
   } else {
     if constexpr (exchanges_registers(config)) take_registers<gained_registers(config)>();
     wait_for_previous_launch();

@@ -114,8 +114,6 @@ class SampleConsumer {
   /// All n blocks of a tile, two stages each, of which A comes through registers: a stage's is taken there while the
   /// products of the one before are made.
   __device__ void multiply_split_blocks() {
-    loses_ = false;
-    small_ = {};
     take_lhs<0>();
 #pragma unroll 1
     for (unsigned left = part_.block_count; left > 1; --left) multiply_split_block<true>();
@@ -131,6 +129,7 @@ class SampleConsumer {
     wait_multiplications<1>();
     release_stage();
     if constexpr (continues) take_lhs<0>();
+    else if constexpr (sums_magnitudes(F::traits, config)) note_magnitudes();
     finish_block();
     product_.promote();
   }
@@ -139,14 +138,36 @@ class SampleConsumer {
   template <int half>
   __device__ void take_lhs() {
     wait_barrier(shared_.full(place_.stage), place_.parity);
-    product_.template take<half>(shared_.lhs(place_.stage) + first_row() * split_line_bytes(), small_);
+    product_.template take<half>(shared_.lhs(place_.stage) + first_row() * split_line_bytes());
+  }
+
+  /// How large the warp's rows of the tile are.
+  __device__ void note_magnitudes() {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned upper = magnitude_code(product_.row_magnitudes(0));
+    const unsigned lower = magnitude_code(product_.row_magnitudes(1));
+    if (lane % 4 < 2)
+      shared_.info(info_.stage).row_exponents[first_row() + lane / 4 + lane % 4 * 8] =
+          static_cast<signed char>(lane % 4 == 0 ? upper : lower);
+    largest_row_ = max(upper, lower);
+  }
+
+  /// From which magnitude on the warp's sums are good.
+  __device__ float sure_sum(const TileInfo<F>& info) const {
+    if constexpr (sums_magnitudes(F::traits, config)) {
+      unsigned largest = largest_row_;
+#pragma unroll
+      for (unsigned first = threadIdx.x % 32; first < tile_columns(config); first += 32)
+        largest = max(largest, static_cast<unsigned>(static_cast<unsigned char>(info.column_exponents[first])));
+      return SampleCertificate<F>::bar_of_code(static_cast<unsigned>(warp_largest(static_cast<int>(largest))));
+    } else {
+      return info.sure_sum;
+    }
   }
 
   template <int half>
   __device__ void queue_stage() {
     wait_barrier(shared_.split(place_.stage), place_.parity);
-    if (threadIdx.x % 32 == 0)  // the lane that will say that the stage is free
-      for (const unsigned char loses : shared_.losses(place_.stage)) loses_ |= loses != 0;
     product_.template multiply<half>(shared_.rhs(place_.stage), shared_.low_rhs(place_.stage));
     place_.advance();
   }
@@ -207,9 +228,8 @@ class SampleConsumer {
     wait_barrier(shared_.found(info_.stage), info_.parity);
     const unsigned* const begins = shared_.strip_begins(info_.stage) + strip();
     const TileInfo<F>& info = shared_.info(info_.stage);
-    const bool loses = splits_operands(config) && __any_sync(0xffffffffU, loses_ || small_.any()) != 0;
-    gather_sums<F>({args_, part_.matrix, part_.line}, {args_, part_, info, loses}, args_.lists, info, shared_.sums(),
-                   {begins[0] + threadIdx.x % 32, begins[1], 32});
+    gather_sums<F>({args_, part_.matrix, part_.line}, {args_, part_, info, sure_sum(info)}, args_.lists, info,
+                   shared_.sums(), {begins[0] + threadIdx.x % 32, begins[1], 32});
     // The copy engine may write where sums were.
     if constexpr (!sums_follow_stages(F::traits, config)) publish_to_async_proxy();
     arrive(shared_.info_free(info_.stage));  // every lane for what it has read
@@ -229,8 +249,7 @@ class SampleConsumer {
   InfoPlace<F> info_;    ///< that of the tile whose sums are gathered next
   Either<WarpgroupProduct<F>, Tf32Product<F>, splits_operands(config)> product_;
   unsigned kept_row_tile_ = 0xffffffffU;
-  bool loses_ = false;               ///< whether split elements of the tile's B lost more than their rounding
-  SmallNumbers<config.mode> small_;  ///< among the thread's elements of its A
+  unsigned largest_row_ = 0;  ///< code of magnitudes of the lane's rows, where those are summed up
 };
 
 }  // namespace vostok

@@ -23,15 +23,13 @@ class WgmmaSampleShared {
   static constexpr int stage_bytes = sample_stage_bytes(traits, config);
   static constexpr int sums_begin = sums_follow_stages(traits, config) ? config.stages * stage_bytes : 0;
   static constexpr int infos_begin = front_bytes(traits, config);
-  static constexpr int info_bytes =
-      tile_info_bytes(tile_shape(config), config.list_room, marks_rows(F::traits, config));
+  static constexpr int info_bytes = tile_info_bytes(traits, config);
   static constexpr int infos = tile_infos(traits, config);
   static constexpr int strips_begin = infos_begin + infos * info_bytes;
   static constexpr int barriers_begin = strips_begin + infos * strip_begins_bytes(config);
   static_assert(sizeof(TileInfo<F>) == info_bytes, "tile_info_bytes differs from the layout");
-  static constexpr int losses_begin =
-      barriers_begin + sample_barriers(traits, config) * static_cast<int>(barrier_bytes());
-  static_assert(losses_begin + losses_bytes(config) == shared_bytes(traits, config),
+  static_assert(barriers_begin + sample_barriers(traits, config) * static_cast<int>(barrier_bytes()) ==
+                    shared_bytes(traits, config),
                 "shared_bytes differs from the layout");
 
  public:
@@ -44,12 +42,12 @@ class WgmmaSampleShared {
     for (unsigned stage = 0; stage < config.stages; ++stage) {
       initialise_barrier(full(stage), 1);
       initialise_barrier(empty(stage), consumer_warps(config));
-      if constexpr (splits_operands(config)) initialise_barrier(split(stage), splitting_threads());
+      if constexpr (splits_operands(config)) initialise_barrier(split(stage), splitting_threads(config));
     }
 #pragma unroll
     for (unsigned slot = 0; slot < infos; ++slot) {
       initialise_barrier(listed(slot), 1);
-      initialise_barrier(found(slot), 32);
+      initialise_barrier(found(slot), 32 + (sums_magnitudes(traits, config) ? splitting_threads(config) : 0));
       initialise_barrier(info_free(slot), 32 * consumer_warps(config));
     }
 #pragma unroll
@@ -64,7 +62,8 @@ class WgmmaSampleShared {
   __device__ unsigned low_rhs(unsigned stage) const { return rhs(stage) + copied_stage_bytes(traits, config); }
   __device__ unsigned full(unsigned stage) const { return barrier(2 * stage); }
   __device__ unsigned empty(unsigned stage) const { return barrier(2 * stage + 1); }
-  /// What is known of the slot's tile has come; it was found out where its strips begin; no warp needs it any more.
+  /// What is known of the slot's tile has come; it was found out where its strips begin, and how large its columns are;
+  /// no warp needs it any more.
   __device__ unsigned listed(unsigned slot) const { return barrier(2 * config.stages + 3 * slot); }
   __device__ unsigned found(unsigned slot) const { return barrier(2 * config.stages + 3 * slot + 1); }
   __device__ unsigned info_free(unsigned slot) const { return barrier(2 * config.stages + 3 * slot + 2); }
@@ -73,11 +72,6 @@ class WgmmaSampleShared {
   /// The low terms of the stage's B are there.
   __device__ unsigned split(unsigned stage) const {
     return barrier(2 * config.stages + 3 * infos + config.warpgroups + stage);
-  }
-
-  /// Bytes of the two warps that split the stage's B: whether elements of it lost more than their rounding.
-  __device__ unsigned char (&losses(unsigned stage) const)[2] {
-    return reinterpret_cast<unsigned char(*)[2]>(bytes_ + losses_begin)[stage];
   }
 
   __device__ float* sums() const { return reinterpret_cast<float*>(bytes_ + sums_begin); }
