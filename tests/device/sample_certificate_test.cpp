@@ -160,7 +160,7 @@ double check(Sampled of, double units, bool certify = true, PackedMode mode = Pa
 
 Sampled made(std::int64_t n, const Distribution& from, std::uint64_t seed, Sddmm problem = {}) {
   problem.n = n;
-  sparse::Csr mask = sparse::uniform(45, 53, 0.7, seed);
+  sparse::Csr mask = sparse::uniform(75, 53, 0.7, seed);
   std::vector<float> lhs = drawn(from, problem.batch * mask.rows * n, seed),
                      rhs = drawn(from, problem.batch * mask.cols * n, seed + 1);
   return {.mask = std::move(mask), .problem = problem, .lhs = std::move(lhs), .rhs = std::move(rhs)};
