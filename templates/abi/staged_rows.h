@@ -15,8 +15,10 @@ struct StagedRowsConfig {
   int dense_vector = 4;      ///< elements per copy and load of B and store of C
   int warps = 16;
   int rows_per_lane =
-      4;           ///< rows that the lanes of a row take one after another in each panel, and whose sums they keep
-  int stages = 3;  ///< panels in shared memory
+      4;               ///< rows that the lanes of a row take one after another in each panel, and whose sums they keep
+  int row_rounds = 1;  ///< tiles of rows that a block takes one after another while B stays in shared memory: where it
+                       ///< is more than one, all of k is one panel
+  int stages = 3;      ///< panels in shared memory
   int tile_nonzeros = 32;      ///< entries of a row that are staged at once
   int loads_in_flight = 8;     ///< entries whose elements of B are loaded before the first of them is used
   int k_split = 1;             ///< slices of panels, added by another launch in their order
@@ -52,6 +54,7 @@ struct StagedRowsArgs {
   unsigned panels;
   unsigned slice_panels;  ///< of a slice; the last one may have fewer, or none
   unsigned row_tiles;
+  unsigned row_groups;  ///< of row_rounds tiles, which a block takes
   unsigned slices;
 };
 
@@ -63,6 +66,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("dense_vector", config.dense_vector);
   visit("warps", config.warps);
   visit("rows_per_lane", config.rows_per_lane);
+  visit("row_rounds", config.row_rounds);
   visit("stages", config.stages);
   visit("tile_nonzeros", config.tile_nonzeros);
   visit("loads_in_flight", config.loads_in_flight);
@@ -118,6 +122,9 @@ constexpr void kernel_rules(RuleCheck& rule, const StagedRowsTraits& t, const St
        [&] { return within(c.rows_per_lane, 1, c.threads_per_row); });
   rule("a panel has 1 to 1024 rows", [&] { return within(c.panel_rows, 1, 1024); });
   rule("stages is 1 to 8", [&] { return within(c.stages, 1, 8); });
+  rule("row_rounds is 1 to 65535", [&] { return within(c.row_rounds, 1, 65535); });
+  rule("where B stays, all of k is one panel: stages and k_split are 1 where row_rounds is more",
+       [&] { return c.row_rounds == 1 || (c.stages == 1 && c.k_split == 1); });
   // A block of sums has at most 256 entries.
   rule("entries are staged in pairs: tile_nonzeros is even, 2 to 256",
        [&] { return within(c.tile_nonzeros, 2, 256) && c.tile_nonzeros % 2 == 0; });

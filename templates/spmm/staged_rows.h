@@ -6,6 +6,9 @@
 // after another, whose sums stay in registers. So every element of B that is multiplied comes from shared memory, and
 // only once from L2 for all rows of a block. Every sum is in f32.
 //
+// Where all of k is one panel, a block may go on to its next rows (row_rounds) while B stays: then B crosses once for
+// more rows than sums have registers, and warps wait for one another once.
+//
 // Slices of panels may go to different blocks; staged_rows_sum.h adds what they leave, in order.
 //
 // Elements that A lacks never touch B.
@@ -146,6 +149,26 @@ __device__ inline void multiply_panels(RowProducts<F>& products, const PanelCopi
   }
 }
 
+/// Rows of a group, tile after tile, by a B that is one panel. store(products) stores what a tile comes to.
+template <class F, class Store>
+__device__ inline void multiply_rounds(const StagedRowsArgs& args, const Operands<F>& operands,
+                                       const PanelCopies<F>& copies, unsigned group, Store store) {
+  copies.copy(dynamic_shared<StagedRowsShared<F>>().panels[0], 0);
+  commit_async();
+  const unsigned first = group * F::config.row_rounds;
+#pragma unroll 1
+  for (unsigned round = 0; round < F::config.row_rounds && first + round < args.row_tiles; ++round) {
+    RowProducts<F> products(args, operands, first + round);
+    products.start(0, 1);
+    if (round == 0) {
+      wait_async<0>();
+      __syncthreads();
+    }
+    products.add(0, 0);
+    store(products);
+  }
+}
+
 template <class F>
 __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
     staged_rows(const __grid_constant__ StagedRowsArgs args) {
@@ -154,25 +177,33 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   static_assert(sizeof(StagedRowsShared<F>) == shared_bytes(F::traits, config), "shared_bytes differs from the layout");
   const CsrProductArgs& product = args.product;
   const auto tile = TileIndex<F>::of_block(product);
-  if (!tile.exists(product, 1, args.row_tiles * args.slices)) return;
+  if (!tile.exists(product, 1, args.row_groups * args.slices)) return;
 
-  const unsigned slice = tile.row_tile / args.row_tiles;
-  const unsigned row_tile = tile.row_tile - slice * args.row_tiles;
   const Operands<F> operands = operands_of<F>(product, tile.product);
-  const unsigned first = slice * args.slice_panels < args.panels ? slice * args.slice_panels : args.panels;
-  const unsigned end = args.panels - first < args.slice_panels ? args.panels : first + args.slice_panels;
-  RowProducts<F> products(args, operands, row_tile);
-  wait_for_previous_launch();
-  multiply_panels(products, PanelCopies<F>(args, operands, tile.column_tile * config.tile_columns), first, end);
-  allow_next_launch();
-
+  const PanelCopies<F> copies(args, operands, tile.column_tile * config.tile_columns);
   const LaneColumns<F> columns{tile.first_column(threadIdx.x % config.threads_per_row), product.n};
-  if constexpr (config.k_split > 1) {
-    const PartialRows partial(args, tile.product, slice);
-    products.store_each([&](const PanelSum<F>& sum, unsigned row) { store_piece(sum, partial.row(row), columns); });
-  } else {
+  const auto store_rows = [&](const RowProducts<F>& products) {
     products.store_each(
         [&](const PanelSum<F>& sum, unsigned row) { store_row(sum, product, operands, columns, row, true); });
+  };
+  if constexpr (config.row_rounds > 1) {
+    wait_for_previous_launch();
+    multiply_rounds<F>(args, operands, copies, tile.row_tile, store_rows);
+    allow_next_launch();
+  } else {
+    const unsigned slice = tile.row_tile / args.row_tiles;
+    const unsigned first = slice * args.slice_panels < args.panels ? slice * args.slice_panels : args.panels;
+    const unsigned end = args.panels - first < args.slice_panels ? args.panels : first + args.slice_panels;
+    RowProducts<F> products(args, operands, tile.row_tile - slice * args.row_tiles);
+    wait_for_previous_launch();
+    multiply_panels(products, copies, first, end);
+    allow_next_launch();
+    if constexpr (config.k_split > 1) {
+      const PartialRows partial(args, tile.product, slice);
+      products.store_each([&](const PanelSum<F>& sum, unsigned row) { store_piece(sum, partial.row(row), columns); });
+    } else {
+      store_rows(products);
+    }
   }
 }
 

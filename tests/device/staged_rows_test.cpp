@@ -29,6 +29,7 @@ const FieldValues& field_values() {
       {"dense_vector", {"1", "2", "4", "8"}},
       {"warps", {"1", "2", "3", "4", "8", "16"}},
       {"rows_per_lane", {"1", "2", "3", "4", "8"}},
+      {"row_rounds", {"1", "2", "5"}},
       {"stages", {"1", "2", "3", "4"}},
       {"tile_nonzeros", {"2", "4", "6", "16", "32", "64"}},
       {"loads_in_flight", {"1", "2", "4", "8", "16"}},
@@ -65,6 +66,7 @@ ops::Config with_panels(const ops::SpmmQuery& query, ops::Config config, int pan
   parsed.stages = 3;
   parsed.min_blocks = 1;
   parsed.k_split = 1;
+  parsed.row_rounds = 1;
   if (query.problem.math != Math::strict)
     parsed.k_split = static_cast<int>(
         std::clamp<std::int64_t>(k_split, 1, std::max<std::int64_t>(1, ops::staged_rows::panels(query, parsed))));
@@ -108,6 +110,32 @@ TEST_CASE("staged_rows: panels and slices of every small size are right, the epi
     const ops::SpmmQuery query = c.query(on.device.get());
     for (const int panel_rows : {4, 16, 64, 148, 256})
       for (const int k_split : {1, 3}) check_product(family(), on, c, with_panels(query, panel_rows, k_split));
+  }
+}
+
+TEST_CASE(
+    "staged_rows: where B stays, rows of all rounds are right, the last ones too, and strict ones the same bits") {
+  const Epilogue everything{.bias = Bias::per_row,
+                            .residual = true,
+                            .activation = Activation::gelu,
+                            .scale = Scale::host,
+                            .accumulate = true};
+  for (const NamedDevice& on : kernel_devices()) {
+    for (const Math math : {Math::strict, Math::accurate}) {
+      const SpmmProduct c =
+          make_product(uneven_mask(93, 50, seed), {.n = 70, .batch = 2, .math = math, .epilogue = everything}, seed);
+      const ops::SpmmQuery query = c.query(on.device.get());
+      StagedRowsConfig once = with_panels(query, 52, 1).as<StagedRowsConfig>();
+      once.stages = 1;
+      const std::vector<float> whole = run_product(family(), *on.device, c, ops::Config::of(once));
+      for (const int row_rounds : {2, 3, 64}) {
+        StagedRowsConfig rounds = once;
+        rounds.row_rounds = row_rounds;
+        CAPTURE(row_rounds);
+        check_product(family(), on, c, ops::Config::of(rounds));
+        if (math == Math::strict) CHECK(run_product(family(), *on.device, c, ops::Config::of(rounds)) == whole);
+      }
+    }
   }
 }
 

@@ -44,6 +44,7 @@ struct Binding {
   std::int64_t panels;
   std::int64_t slice_panels;
   std::int64_t row_tiles;
+  std::int64_t row_groups;
   std::int64_t row_blocks;  ///< blocks of the grid that share a tile of columns
   int slices;
   int tile_columns;
@@ -62,6 +63,7 @@ struct Binding {
             .panels = static_cast<unsigned>(panels),
             .slice_panels = static_cast<unsigned>(slice_panels),
             .row_tiles = static_cast<unsigned>(row_tiles),
+            .row_groups = static_cast<unsigned>(row_groups),
             .slices = static_cast<unsigned>(slices)};
     return grid_of(rows_first ? row_blocks : column_tiles, slow_tiles * operands.batch());
   }
@@ -76,7 +78,8 @@ Binding binding_of(const SpmmQuery& query, const StagedRowsConfig& config, const
           .k = query.statistics.cols,
           .panels = panels(query, config),
           .slice_panels = slice_panels(query, config),
-          .row_tiles = ceil_div(query.statistics.rows, tile_rows(config)),
+          .row_tiles = row_tiles(query, config),
+          .row_groups = row_groups(query, config),
           .row_blocks = row_blocks(query, config),
           .slices = config.k_split,
           .tile_columns = config.tile_columns,
@@ -138,8 +141,16 @@ std::int64_t slice_panels(const SpmmQuery& query, const StagedRowsConfig& config
   return ceil_div(panels(query, config), config.k_split);
 }
 
+std::int64_t row_tiles(const SpmmQuery& query, const StagedRowsConfig& config) {
+  return ceil_div(query.statistics.rows, tile_rows(config));
+}
+
+std::int64_t row_groups(const SpmmQuery& query, const StagedRowsConfig& config) {
+  return ceil_div(row_tiles(query, config), config.row_rounds);
+}
+
 std::int64_t row_blocks(const SpmmQuery& query, const StagedRowsConfig& config) {
-  return ceil_div(query.statistics.rows, tile_rows(config)) * config.k_split;
+  return row_groups(query, config) * config.k_split;
 }
 
 StagedRowsSumConfig sum_config(const SpmmQuery& query, const StagedRowsConfig& config) {

@@ -18,6 +18,10 @@ StagedRowsTraits traits(const SpmmQuery& query);
 std::int64_t panels(const SpmmQuery& query, const StagedRowsConfig& config);
 std::int64_t slice_panels(const SpmmQuery& query, const StagedRowsConfig& config);
 
+/// Tiles of rows, and groups of them that a block takes.
+std::int64_t row_tiles(const SpmmQuery& query, const StagedRowsConfig& config);
+std::int64_t row_groups(const SpmmQuery& query, const StagedRowsConfig& config);
+
 /// Blocks of all slices that share a tile of columns.
 std::int64_t row_blocks(const SpmmQuery& query, const StagedRowsConfig& config);
 

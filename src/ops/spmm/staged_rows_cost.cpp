@@ -27,16 +27,22 @@ double step_rounds(const SpmmQuery& query, const csr_product::Sizes& size, const
   return busy * (0.5 + entries / c.tile_nonzeros);
 }
 
+/// Tiles of rows that a block takes one after another, on average.
+double tiles_of_block(const SpmmQuery& query, const StagedRowsConfig& c) {
+  return static_cast<double>(row_tiles(query, c)) /
+         static_cast<double>(std::max<std::int64_t>(row_groups(query, c), 1));
+}
+
 /// Cycles of an otherwise idle SM for the work of one block.
 double work_cycles(const SpmmQuery& query, const csr_product::Sizes& size, const StagedRowsConfig& c) {
   constexpr double wavefront_bytes = 128;
   constexpr double schedulers = 4;
   const double row_bytes = c.tile_columns * size.element_bytes;
   const auto block_panels = static_cast<double>(slice_panels(query, c));
-  const double row_tiles = std::ceil(size.m / static_cast<double>(query.problem.batch) / tile_rows(c)) *
-                           static_cast<double>(query.problem.batch);
-  const double entries = size.nonzeros / row_tiles / c.k_split;
-  const double rounds = block_panels * c.warps * c.rows_per_lane * step_rounds(query, size, c);
+  const std::int64_t row_blocks_of_batch = row_blocks(query, c) * query.problem.batch;
+  const double entries = size.nonzeros / static_cast<double>(std::max<std::int64_t>(row_blocks_of_batch, 1));
+  const double rounds =
+      block_panels * tiles_of_block(query, c) * c.warps * c.rows_per_lane * step_rounds(query, size, c);
   const double abreast = rows_abreast(c);
   const double lane_values = static_cast<double>(c.tile_columns) / c.threads_per_row;
   const double copies = block_panels * c.panel_rows * row_bytes;
@@ -65,8 +71,8 @@ double wait_cycles(const SpmmQuery& query, const csr_product::Sizes& size, const
   constexpr double entry_cycles = 20;    // of a row that continues after the others
   const double longest =
       std::max(0.0, size.longest_row / static_cast<double>(panels(query, c)) - panel_entries(query, size, c));
-  return static_cast<double>(slice_panels(query, c)) *
-         (panel_cycles + c.rows_per_lane * step_rounds(query, size, c) * round_cycles + longest * entry_cycles);
+  const double rows_cycles = c.rows_per_lane * step_rounds(query, size, c) * round_cycles + longest * entry_cycles;
+  return static_cast<double>(slice_panels(query, c)) * (panel_cycles + tiles_of_block(query, c) * rows_cycles);
 }
 
 /// Microseconds of the launch that adds slices. Their sums are stored and read once by other SMs, which is

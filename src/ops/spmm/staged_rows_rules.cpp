@@ -42,6 +42,8 @@ constexpr std::array size_rules = {
          [](const Case& c) { return c.query.problem.math == Math::strict && c.config.k_split != 1; }},
     Rule{"a slice has at least one panel: k_split is at most the number of panels",
          [](const Case& c) { return c.config.k_split > std::max<std::int64_t>(panels(c.query, c.config), 1); }},
+    Rule{"B stays where all of k is one panel: panel_rows is k or more where row_rounds is more than 1",
+         [](const Case& c) { return c.config.row_rounds > 1 && panels(c.query, c.config) > 1; }},
     Rule{"the grid holds fewer tiles than the batch has",
          [](const Case& c) {
            return slow_tiles(c) > most_blocks_on_y * most_blocks_on_y ||

@@ -1,6 +1,7 @@
 // The space of staged_rows as tables. Panels of 256 and 128 rows, tiles of 64 columns, half a warp a row and 2 to 8
 // rows a lane come from a prototype measured on an H200. Tiles of 32 columns are for problems that would not fill the
-// device otherwise; all of k is then one panel. The rest is open to the cost model. One row a lane was tried on 120
+// device otherwise; all of k is then one panel. Where n is wide and k is not, such a panel stays for all rows, or for a
+// part of them. The rest is open to the cost model. One row a lane was tried on 120
 // problems: it took at least 1.23 times the winner's time.
 #include <algorithm>
 #include <array>
@@ -52,8 +53,15 @@ constexpr std::array step_tables = {Steps{2, 8}, Steps{4, 8}, Steps{2, 4}};
 
 constexpr std::array slices = {1, 2, 4};
 
+/// Blocks that share a tile of columns where B stays in shared memory, and the rows that a block then takes at a time.
+constexpr std::array staying_groups = {1, 2, 4};
+constexpr std::array staying_rows = {Rows{16, 4}, Rows{16, 2}, Rows{8, 4}, Rows{8, 2}, Rows{32, 2}};
+constexpr std::int64_t most_staying_k = 1024;
+
 /// Resident threads of an SM: 128 registers each, as for row_tile.
 constexpr int resident_threads = 512;
+/// And where B stays: 64 registers each.
+constexpr int staying_threads = 1024;
 
 struct Choice {
   Shape shape;
@@ -73,6 +81,11 @@ constexpr std::array choices = {
     Choice{{8, 1}, {512, 2}, {16, 2}, {4, 8}, 1},  Choice{{16, 1}, {64, 2}, {8, 4}, {2, 8}, 1},
     Choice{{16, 1}, {64, 2}, {4, 4}, {2, 4}, 1},
 };
+
+/// Of it where B stays.
+constexpr std::array staying_choices = {Choice{{16, 2}, {}, {16, 4}, {2, 4}, 1}, Choice{{16, 2}, {}, {8, 2}, {2, 4}, 1},
+                                        Choice{{16, 1}, {}, {16, 2}, {2, 4}, 1},
+                                        Choice{{8, 1}, {}, {32, 2}, {4, 4}, 1}};
 
 /// The preparations, best guess first: a value that is looked up is looked up once for each tile of columns.
 std::vector<Preparation> preparations(const SpmmQuery& query) {
@@ -118,10 +131,29 @@ StagedRowsConfig chosen(const SpmmQuery& query, const Preparation& preparation, 
   return config;
 }
 
+/// Whether all of k may be one panel that stays in shared memory while a block goes through its rows.
+bool may_stay(const SpmmQuery& query) { return query.statistics.cols > 0 && query.statistics.cols <= most_staying_k; }
+
+/// The same with a B that stays for a group of the rows, of which a tile of columns has that many.
+StagedRowsConfig staying(const SpmmQuery& query, const Preparation& preparation, const Choice& choice, int groups) {
+  const int k = static_cast<int>(round_up(query.statistics.cols, std::int64_t{4}));
+  Choice whole = choice;
+  whole.panels = {.rows = std::min(k, static_cast<int>(most_staying_k)), .stages = 1};
+  StagedRowsConfig config = chosen(query, preparation, whole);
+  const std::int64_t rounds = ceil_div(row_tiles(query, config), groups);
+  config.row_rounds = static_cast<int>(std::clamp<std::int64_t>(rounds, 1, 65535));
+  // Nothing else hides what a warp waits for: more threads share a multiprocessor.
+  config.min_blocks = std::max(1, std::min(resident_blocks(query, config), staying_threads / threads(config)));
+  while (config.min_blocks > 1 && forbidden(query, config)) --config.min_blocks;
+  return config;
+}
+
 /// The admitted choice with the lowest predicted time; the last one if none is admitted.
 StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
   std::vector<StagedRowsConfig> list;
-  list.reserve(choices.size());
+  list.reserve(choices.size() + staying_choices.size());
+  if (may_stay(query))
+    for (const Choice& choice : staying_choices) list.push_back(staying(query, preparation, choice, 1));
   for (const Choice& choice : choices) list.push_back(chosen(query, preparation, choice));
   const std::vector<StagedRowsConfig> admitted = ranked(
       list, [&](const StagedRowsConfig& config) { return !forbidden(query, config); },
@@ -163,6 +195,12 @@ std::vector<StagedRowsConfig> space(const SpmmQuery& query) {
         for (const Steps& steps : step_tables)
           for (const int k_split : slices)
             add_new(list, chosen(query, all.front(), {shape, panels, rows, steps, k_split}));
+  if (may_stay(query))
+    for (const Shape& shape : shapes)
+      for (const Rows& rows : staying_rows)
+        for (const Steps& steps : step_tables)
+          for (const int groups : staying_groups)
+            add_new(list, staying(query, all.front(), {shape, {}, rows, steps, 1}, groups));
   for (const Preparation& other : std::span(all).subspan(1)) add_new(list, default_of(query, other));
   return list;
 }
@@ -172,6 +210,8 @@ std::vector<StagedRowsConfig> short_list(const SpmmQuery& query) {
   std::vector<StagedRowsConfig> list = {default_config(query)};
   if (!shares_panels(query)) return list;
   for (const Choice& choice : choices) add_new(list, chosen(query, all.front(), choice));
+  if (may_stay(query))
+    for (const Choice& choice : staying_choices) add_new(list, staying(query, all.front(), choice, 1));
   for (const Preparation& other : std::span(all).subspan(1)) add_new(list, default_of(query, other));
   return list;
 }
