@@ -59,7 +59,7 @@ const CsrSubject& subject() {
 
 /// The default config with panels so small that there are many, few rows a block, and k cut.
 ops::Config with_panels(const ops::SpmmQuery& query, ops::Config config, int panel_rows, int k_split) {
-  StagedRowsConfig parsed = config.as<StagedRowsConfig>();
+  auto parsed = config.as<StagedRowsConfig>();
   parsed.panel_rows = panel_rows;
   parsed.warps = std::max(2, parsed.tile_columns / parsed.dense_vector / 32);
   parsed.rows_per_lane = std::min(2, parsed.rows_per_lane);
@@ -125,7 +125,7 @@ TEST_CASE(
       const SpmmProduct c =
           make_product(uneven_mask(93, 50, seed), {.n = 70, .batch = 2, .math = math, .epilogue = everything}, seed);
       const ops::SpmmQuery query = c.query(on.device.get());
-      StagedRowsConfig once = with_panels(query, 52, 1).as<StagedRowsConfig>();
+      auto once = with_panels(query, 52, 1).as<StagedRowsConfig>();
       once.stages = 1;
       const std::vector<float> whole = run_product(family(), *on.device, c, ops::Config::of(once));
       for (const int row_rounds : {2, 3, 64}) {
