@@ -169,7 +169,8 @@ constexpr int tile_info_bytes(const TileShape& shape, int list_room, bool marked
   const int marks = marked ? shape.rows + shape.columns + part_bytes : 0;
   return static_cast<int>(sizeof(SampleTile)) + 5 * shape.rows + shape.columns + 2 * list_room + marks;
 }
-constexpr int tile_info_bytes(const TensorSampleTraits& traits, const TensorSampleConfig& config) {
+template <class Config>
+constexpr int tile_info_bytes(const TensorSampleTraits& traits, const Config& config) {
   return tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits, config));
 }
 /// Tiles of which this is in shared memory or on its way there: with the one that is worked at, as many as there are

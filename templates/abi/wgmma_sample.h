@@ -144,11 +144,6 @@ constexpr int sample_barriers(const TensorSampleTraits& traits, const WgmmaSampl
          (splits_operands(config) ? config.stages : 0);
 }
 
-/// What is known of a tile (sddmm/tile_info.h).
-constexpr int tile_info_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
-  return tile_info_bytes(tile_shape(config), config.list_room, marks_rows(traits, config));
-}
-
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const TensorSampleTraits& traits, const WgmmaSampleConfig& config) {
   return front_bytes(traits, config) +

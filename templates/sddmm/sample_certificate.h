@@ -91,8 +91,8 @@ class SampleCertificate {
   /// From which magnitude on a sum is good.
   __device__ float bar(unsigned place) const {
     if constexpr (sums_magnitudes(F::traits, config)) {
-      const auto row = static_cast<unsigned char>(info_.row_exponents[place / tile_columns(config)]);
-      const auto column = static_cast<unsigned char>(info_.column_exponents[place % tile_columns(config)]);
+      const unsigned row = info_.row_code(place / tile_columns(config));
+      const unsigned column = info_.column_code(place % tile_columns(config));
       return row == 0 || column == 0 ? 0.0F : bar_of_code(row > column ? row : column);
     } else if constexpr (!marks_rows(F::traits, config)) {
       return sure_sum_;

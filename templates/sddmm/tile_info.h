@@ -25,11 +25,20 @@ struct alignas(16) TileInfo
   static constexpr int columns = tile_columns(F::config);
   SampleTile tile;
   int row_shifts[rows];
-  /// Of scales; or of the sums of magnitudes over the part's n, as codes (sddmm/magnitude_code.h), where those are
-  /// made.
-  signed char row_exponents[rows];
+  signed char row_exponents[rows];        ///< of scales
   signed char column_exponents[columns];  ///< bytes, so that no two of them lie in one bank but in one word
   unsigned short places[F::config.list_room];
+
+  /// Codes of the sums of magnitudes over the part's n (sddmm/magnitude_code.h). Where those are made, there are no
+  /// scales, and they lie in their place.
+  __device__ unsigned row_code(unsigned row) const { return static_cast<unsigned char>(row_exponents[row]); }
+  __device__ unsigned column_code(unsigned column) const {
+    return static_cast<unsigned char>(column_exponents[column]);
+  }
+  __device__ void set_row_code(unsigned row, unsigned code) { row_exponents[row] = static_cast<signed char>(code); }
+  __device__ void set_column_code(unsigned column, unsigned code) {
+    column_exponents[column] = static_cast<signed char>(code);
+  }
 };
 
 }  // namespace vostok

@@ -147,8 +147,7 @@ class SampleConsumer {
     const unsigned upper = magnitude_code(product_.row_magnitudes(0));
     const unsigned lower = magnitude_code(product_.row_magnitudes(1));
     if (lane % 4 < 2)
-      shared_.info(info_.stage).row_exponents[first_row() + lane / 4 + lane % 4 * 8] =
-          static_cast<signed char>(lane % 4 == 0 ? upper : lower);
+      shared_.info(info_.stage).set_row_code(first_row() + lane / 4 + lane % 4 * 8, lane % 4 == 0 ? upper : lower);
     largest_row_ = max(upper, lower);
   }
 
@@ -158,7 +157,7 @@ class SampleConsumer {
       unsigned largest = largest_row_;
 #pragma unroll
       for (unsigned first = threadIdx.x % 32; first < tile_columns(config); first += 32)
-        largest = max(largest, static_cast<unsigned>(static_cast<unsigned char>(info.column_exponents[first])));
+        largest = max(largest, info.column_code(first));
       return SampleCertificate<F>::bar_of_code(static_cast<unsigned>(warp_largest(static_cast<int>(largest))));
     } else {
       return info.sure_sum;

@@ -74,13 +74,12 @@ class RhsSplitter {
   /// How large the columns of the tile are. The copies of its operands waited until what is known of it had room.
   __device__ void note_columns(const float (&magnitudes)[chunks]) {
     const unsigned thread = threadIdx.x % splitting_threads(config);
-    signed char* const codes = shared_.info(info_.stage).column_exponents;
+    TileInfo<F>& info = shared_.info(info_.stage);
 #pragma unroll
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
       const float sum = warp_sum<1, line_lanes / 2>(magnitudes[chunk]);
       if (thread % line_lanes == 0)
-        codes[(chunk * splitting_threads(config) + thread) / line_lanes] =
-            static_cast<signed char>(magnitude_code(sum));
+        info.set_column_code((chunk * splitting_threads(config) + thread) / line_lanes, magnitude_code(sum));
     }
     arrive(shared_.found(info_.stage));  // every lane, after what it has written
     info_.advance();

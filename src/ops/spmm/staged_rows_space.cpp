@@ -1,8 +1,8 @@
 // The space of staged_rows as tables. Panels of 256 and 128 rows, tiles of 64 columns, half a warp a row and 2 to 8
 // rows a lane come from a prototype measured on an H200. Tiles of 32 columns are for problems that would not fill the
 // device otherwise; all of k is then one panel. Where n is wide and k is not, such a panel stays for all rows, or for a
-// part of them. The rest is open to the cost model. One row a lane was tried on 120
-// problems: it took at least 1.23 times the winner's time.
+// part of them. The rest is open to the cost model. One row a lane was tried on 120 problems: it took at least 1.23
+// times the winner's time.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -136,9 +136,8 @@ bool may_stay(const SpmmQuery& query) { return query.statistics.cols > 0 && quer
 
 /// The same with a B that stays for a group of the rows, of which a tile of columns has that many.
 StagedRowsConfig staying(const SpmmQuery& query, const Preparation& preparation, const Choice& choice, int groups) {
-  const int k = static_cast<int>(round_up(query.statistics.cols, std::int64_t{4}));
   Choice whole = choice;
-  whole.panels = {.rows = std::min(k, static_cast<int>(most_staying_k)), .stages = 1};
+  whole.panels = {.rows = static_cast<int>(round_up(query.statistics.cols, std::int64_t{4})), .stages = 1};
   StagedRowsConfig config = chosen(query, preparation, whole);
   const std::int64_t rounds = ceil_div(row_tiles(query, config), groups);
   config.row_rounds = static_cast<int>(std::clamp<std::int64_t>(rounds, 1, 65535));
@@ -148,13 +147,19 @@ StagedRowsConfig staying(const SpmmQuery& query, const Preparation& preparation,
   return config;
 }
 
-/// The admitted choice with the lowest predicted time; the last one if none is admitted.
-StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
+/// The short list with one preparation.
+std::vector<StagedRowsConfig> all_choices(const SpmmQuery& query, const Preparation& preparation) {
   std::vector<StagedRowsConfig> list;
   list.reserve(choices.size() + staying_choices.size());
   if (may_stay(query))
     for (const Choice& choice : staying_choices) list.push_back(staying(query, preparation, choice, 1));
   for (const Choice& choice : choices) list.push_back(chosen(query, preparation, choice));
+  return list;
+}
+
+/// The admitted choice with the lowest predicted time; the last one if none is admitted.
+StagedRowsConfig default_of(const SpmmQuery& query, const Preparation& preparation) {
+  const std::vector<StagedRowsConfig> list = all_choices(query, preparation);
   const std::vector<StagedRowsConfig> admitted = ranked(
       list, [&](const StagedRowsConfig& config) { return !forbidden(query, config); },
       [&](const StagedRowsConfig& config) { return predict_us(query, config); });
@@ -209,9 +214,7 @@ std::vector<StagedRowsConfig> short_list(const SpmmQuery& query) {
   const std::vector<Preparation> all = preparations(query);
   std::vector<StagedRowsConfig> list = {default_config(query)};
   if (!shares_panels(query)) return list;
-  for (const Choice& choice : choices) add_new(list, chosen(query, all.front(), choice));
-  if (may_stay(query))
-    for (const Choice& choice : staying_choices) add_new(list, staying(query, all.front(), choice, 1));
+  for (const StagedRowsConfig& config : all_choices(query, all.front())) add_new(list, config);
   for (const Preparation& other : std::span(all).subspan(1)) add_new(list, default_of(query, other));
   return list;
 }
