@@ -1,9 +1,11 @@
 // Queries, keys and values on their way to shared memory: each line is gathered from where it lies, 16 bytes a copy,
-// eight threads a line. Threads look up the lines of the next tile while copies of this one are on their way.
+// eight threads a line. Threads look up the lines of the next tile, or of the one behind it, while copies of this one
+// are on their way.
 //
 // Where a chunk of eight elements lies in shared memory the instruction tells that multiplies: `Places` has
 // query(chunk's line, chunk), key(...) and value(...), bytes from the beginning of the queries or of a stage; and of
-// terms key_exponent(line) and value_exponent(line).
+// terms key_exponent(line) and value_exponent(line). Chunks that are multiples of 8 apart, and lines that are multiples
+// of those copied at a time, are as far apart wherever they lie.
 #pragma once
 
 #include "abi/fused_attention.h"
@@ -25,22 +27,20 @@ consteval int value_elements() {
   else return F::traits.value_size;
 }
 
-/// One line [size] of an operand. Behind the operand's own size, and where the line is not `there`, are zeros.
-/// place(chunk) is where a chunk goes.
+/// A thread's chunks of a line [size] of an operand, from the first one on. Behind the operand's own size, and where
+/// the line is not `there`, are zeros. place(chunks behind the first) is where a chunk goes.
 template <class F, int size, class Place>
-__device__ inline void copy_line(const void* operand, long long first, int own_size, bool there, Place place) {
+__device__ inline void copy_line(const unsigned char* from, int own_size, bool there, Place place) {
   constexpr int chunks = size / 8;
   const int own = static_cast<int>(threadIdx.x % 8);
-  const auto* const from = static_cast<const unsigned short*>(operand) + first;
 #pragma unroll
   for (int c = 0; c < chunks; c += 8) {
-    const int chunk = c + own;
-    if (chunks % 8 != 0 && chunk >= chunks) continue;
+    if (chunks % 8 != 0 && c + own >= chunks) continue;
     if constexpr (F::traits.whole || F::traits.terms > 0) {
-      copy_async_if(there, place(chunk), from + 8 * chunk);
+      copy_async_if(there, place(c), from + 16 * c);
     } else {
-      const int bytes = there ? min(max(2 * (own_size - 8 * chunk), 0), 16) : 0;
-      copy_async<16>(place(chunk), bytes > 0 ? from + 8 * chunk : from, bytes);
+      const int bytes = there ? min(max(2 * (own_size - 8 * (c + own)), 0), 16) : 0;
+      copy_async<16>(place(c), bytes > 0 ? from + 16 * c : from - 16 * own, bytes);
     }
   }
 }
@@ -50,6 +50,11 @@ struct LinesOfHeads {
   const void* operand;
   long long leading;
   long long stride;
+
+  /// A thread's first chunk of a line.
+  __device__ const unsigned char* chunk(long long head, long long line) const {
+    return static_cast<const unsigned char*>(operand) + 2 * (head * stride + line * leading) + 16 * (threadIdx.x % 8);
+  }
 };
 
 /// A block's own lines of an operand, by `threads` of its threads. place(line, chunk) is where a chunk goes.
@@ -59,9 +64,8 @@ __device__ inline void copy_own_lines(const LinesOfHeads& lines, int own_size, l
 #pragma unroll 1
   for (int line = static_cast<int>(thread / 8); line < block_queries(F::config); line += threads / 8) {
     const bool there = first_row + line < rows;
-    const long long row = there ? first_row + line : 0;
-    copy_line<F, size>(lines.operand, head * lines.stride + row * lines.leading, own_size, there,
-                       [&](int chunk) { return place(line, chunk); });
+    copy_line<F, size>(lines.chunk(head, there ? first_row + line : 0), own_size, there,
+                       [&](int chunk) { return place(line, chunk + static_cast<int>(threadIdx.x % 8)); });
   }
 }
 
@@ -117,9 +121,9 @@ __device__ inline void take_tile(const RingPlace<stages>& place, Copy copy_into)
   }
 }
 
-/// Tiles of keys and values, `tiles` at a time, by `threads` threads. Tiles behind the last one are of zeros. Where a
-/// block walks in turns, heads from `head` on follow one another.
-template <class F, class Places, int threads, int tiles = 1>
+/// Tiles of keys and values, `tiles` at a time, by `threads` threads, which look up lines `ahead` times in advance.
+/// Tiles behind the last one are of zeros. Where a block walks in turns, heads from `head` on follow one another.
+template <class F, class Places, int threads, int tiles = 1, int ahead = 1>
 class TileCopies {
   static constexpr auto traits = F::traits;
   static constexpr int at_a_time = threads / 8;
@@ -131,14 +135,17 @@ class TileCopies {
   __device__ TileCopies(const FusedAttentionArgs& args, long long head, int first_tile, int end_tile, unsigned thread)
       : args_(args),
         head_(head),
-        key_(head * key_lines<F>(args).stride),
-        value_(head * value_lines<F>(args).stride),
         first_(first_tile),
         tile_(first_tile),
         end_(end_tile),
         turns_(turns<F>(args)),
-        line_(static_cast<int>(thread / 8)) {
-    look_up();
+        line_(static_cast<int>(thread / 8)),
+        key_leading_(2 * static_cast<unsigned>(key_lines<F>(args).leading)),
+        value_leading_(2 * static_cast<unsigned>(value_lines<F>(args).leading)) {
+    begin_head();
+    int tile = first_tile;
+#pragma unroll
+    for (int i = 0; i < ahead; ++i, tile = behind(tile)) look_up(keys_[i], tile);
   }
 
   __device__ bool has_next() const { return tile_ < end_; }
@@ -149,10 +156,10 @@ class TileCopies {
   /// lines.
   template <class Visit>
   __device__ void copy(SharedAddress stage, Visit visit) {
-    visit_lines_of_tiles([&](int line, long long key, bool there) {
-      copy_key(stage, line, key, there);
-      copy_value(stage, line, key, there);
-      visit(line, key, there);
+    visit_lines_of_tiles([&](int i, unsigned key, bool there) {
+      copy_key(stage, i, key, there);
+      copy_value(stage, i, key, there);
+      visit(i * at_a_time + line_, static_cast<long long>(key), there);
     });
     advance();
   }
@@ -162,40 +169,50 @@ class TileCopies {
 
   /// The same in two: keys, and exponents of both; then values.
   __device__ void copy_keys(SharedAddress stage) {
-    visit_lines_of_tiles([&](int line, long long key, bool there) { copy_key(stage, line, key, there); });
+    visit_lines_of_tiles([&](int i, unsigned key, bool there) { copy_key(stage, i, key, there); });
   }
   __device__ void copy_values(SharedAddress stage) {
-    visit_lines_of_tiles([&](int line, long long key, bool there) { copy_value(stage, line, key, there); });
+    visit_lines_of_tiles([&](int i, unsigned key, bool there) { copy_value(stage, i, key, there); });
     advance();
   }
 
  private:
-  /// visit(line, number of the line copied, whether it is there).
+  /// visit(which of the thread's lines, its number, whether it is there).
   template <class Visit>
   __device__ void visit_lines_of_tiles(Visit visit) {
 #pragma unroll
-    for (int i = 0; i < lines; ++i) {
-      const bool there = keys_[i] >= 0;
-      visit(i * at_a_time + line_, there ? static_cast<long long>(keys_[i]) : 0, there);
-    }
+    for (int i = 0; i < lines; ++i) visit(i, static_cast<unsigned>(max(keys_[0][i], 0)), keys_[0][i] >= 0);
   }
 
-  __device__ void copy_key(SharedAddress stage, int line, long long key, bool there) {
-    const LinesOfHeads keys = key_lines<F>(args_);
-    copy_line<F, key_elements<F>()>(keys.operand, key_ + key * keys.leading, args_.key_size, there,
-                                    [&](int chunk) { return stage + Places::key(line, chunk); });
-    if constexpr (traits.terms > 0) copy_exponents<F, Places>(args_, head_, key, there, stage, line);
+  __device__ void copy_key(SharedAddress stage, int i, unsigned key, bool there) {
+    const SharedAddress own = stage + Places::key(line_, threadIdx.x % 8);
+    copy_line<F, key_elements<F>()>(
+        key_ + static_cast<unsigned long long>(key) * key_leading_, args_.key_size, there,
+        [&](int chunk) { return own + (Places::key(i * at_a_time, chunk) - Places::key(0, 0)); });
+    if constexpr (traits.terms > 0)
+      copy_exponents<F, Places>(args_, head_, static_cast<long long>(key), there, stage, i * at_a_time + line_);
   }
-  __device__ void copy_value(SharedAddress stage, int line, long long key, bool there) {
-    const LinesOfHeads values = value_lines<F>(args_);
-    copy_line<F, value_elements<F>()>(values.operand, value_ + key * values.leading, args_.value_size, there,
-                                      [&](int chunk) { return stage + Places::value(line, chunk); });
+  __device__ void copy_value(SharedAddress stage, int i, unsigned key, bool there) {
+    const SharedAddress own = stage + Places::value(line_, threadIdx.x % 8);
+    copy_line<F, value_elements<F>()>(
+        value_ + static_cast<unsigned long long>(key) * value_leading_, args_.value_size, there,
+        [&](int chunk) { return own + (Places::value(i * at_a_time, chunk) - Places::value(0, 0)); });
+  }
+
+  __device__ void begin_head() {
+    key_ = key_lines<F>(args_).chunk(head_, 0);
+    value_ = value_lines<F>(args_).chunk(head_, 0);
   }
 
   __device__ void advance() {
     tile_ += tiles;
     if constexpr (walks_in_turns<F>()) take_turn();
-    look_up();
+    int tile = tile_;
+#pragma unroll
+    for (int i = 0; i + 1 < ahead; ++i, tile = behind(tile))
+#pragma unroll
+      for (int line = 0; line < lines; ++line) keys_[i][line] = keys_[i + 1][line];
+    look_up(keys_[ahead - 1], tile);
   }
 
   __device__ void take_turn() {
@@ -203,33 +220,41 @@ class TileCopies {
     if (tile_ < end_ || --turns_ == 0) return;
     tile_ = first_;
     ++head_;
-    key_ += key_lines<F>(args_).stride;
-    value_ += value_lines<F>(args_).stride;
+    begin_head();
   }
 
-  __device__ void look_up() {
-    if (!has_next()) return;
+  /// The tile that is copied behind one.
+  __device__ int behind(int tile) const {
+    if constexpr (walks_in_turns<F>()) return tile + 1 == end_ && turns_ > 1 ? first_ : tile + 1;
+    else return tile + tiles;
+  }
+
+  __device__ void look_up(int (&found)[lines], int tile) {
+    if (tile >= end_) return;
     const auto* const keys =
-        reinterpret_cast<const unsigned*>(args_.tiles.keys) + static_cast<long long>(tile_) * tile_keys() + line_;
+        reinterpret_cast<const unsigned*>(args_.tiles.keys) + static_cast<long long>(tile) * tile_keys() + line_;
 #pragma unroll
     for (int i = 0; i < lines; ++i) {
-      const bool there = tiles == 1 || i * at_a_time < tile_keys() || tile_ + 1 < end_;
-      keys_[i] = there ? static_cast<int>(load_global(keys + i * at_a_time)) : -1;
+      const bool there = tiles == 1 || i * at_a_time < tile_keys() || tile + 1 < end_;
+      found[i] = there ? static_cast<int>(load_global(keys + i * at_a_time)) : -1;
     }
     // Else whoever only copies would wait for L2 once a tile: a line of 128 bytes for each half of the threads.
-    if (tile_ + 2 * tiles <= end_) expect_global(keys + (tiles * tile_keys() - line_ + threadIdx.x % (2 * tiles) * 32));
+    if (ahead == 1 && tile + 2 * tiles <= end_)
+      expect_global(keys + (tiles * tile_keys() - line_ + threadIdx.x % (2 * tiles) * 32));
   }
 
   const FusedAttentionArgs& args_;
   long long head_;
-  long long key_;
-  long long value_;
+  const unsigned char* key_;    ///< the thread's first chunk of the head's first line
+  const unsigned char* value_;  ///< likewise
   const int first_;
   int tile_;
   const int end_;
   int turns_;
   const int line_;
-  int keys_[lines] = {};
+  const unsigned key_leading_;    ///< bytes from one line to the next
+  const unsigned value_leading_;  ///< likewise
+  int keys_[ahead][lines] = {};
 };
 
 }  // namespace vostok
