@@ -125,7 +125,7 @@ class FusedMmaWarp {
       if constexpr (traits.biased) add_bias<F>(scores[q], scales_[q].rates(), biases[q]);
       mask_scores<octets>(scores[q], bits[q]);
       float factors[2];
-      softmax_[q].add(scores[q], {scales_[q].rate(0), scales_[q].rate(1)}, factors);
+      softmax_[q].template add<traits.terms == 0>(scores[q], {scales_[q].rate(0), scales_[q].rate(1)}, factors);
       scales_[q].template weigh<config.step_keys>(scores[q], factors, value_exponents);
       scale_sums(sums_[q], factors);
       drop<F, octets>(scores[q], kept[q] >> first_key / 8 * 4);

@@ -29,16 +29,21 @@ __device__ inline float finite_rate(float scale) { return fabsf(scale) <= 0x1.ff
 class OnlineSoftmax {
  public:
   /// Makes exponentials of scores, and returns by what each row's sums so far are to be multiplied in `factors`. Keys
-  /// that a query does not name have a score of -infinity.
-  template <int octets>
+  /// that a query does not name have a score of -infinity. Where `lazy`, exponentials are at most 2^8: an origin stays
+  /// until a score is as much larger, so that sums are seldom scaled.
+  template <bool lazy = false, int octets>
   __device__ void add(float (&scores)[octets][4], const float (&rates)[2], float (&factors)[2]) {
+    constexpr float slack = 8;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float rate = rates[half];
       float largest = -attention_infinity();
 #pragma unroll
       for (int o = 0; o < octets; ++o) largest = fmaxf(largest, fmaxf(scores[o][2 * half], scores[o][2 * half + 1]));
-      const float origin = fmaxf(origin_[half], line_largest(largest) * rate);
+      const float reached = line_largest(largest) * rate;
+      const float origin = !lazy                             ? fmaxf(origin_[half], reached)
+                           : reached > origin_[half] + slack ? reached
+                                                             : origin_[half];
       const float from = origin == -attention_infinity() ? 0.0F : origin;
       factors[half] = fast_exp2(origin_[half] - from);
       origin_[half] = origin;
