@@ -86,6 +86,7 @@ struct TopologyNeeds {
                              ///< (ops/topology/tile_lists.hpp) admits
   int key_tile_queries = 0;  ///< of blocks whose keys are in tiles; 0: none. Only of masks that key_tiles_declined
                              ///< (ops/topology/key_tiles.hpp) admits
+  int key_tile_parts = 1;    ///< of such a block that may each skip tiles
   bool transposed_key_tiles = false;  ///< also those of the transposed mask, with its rows
   bool key_tile_starts = false;  ///< also where elements of tiles are among the mask's, and transposed in its order
 

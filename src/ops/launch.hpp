@@ -99,7 +99,7 @@ class Launch {
   }
 
  private:
-  static constexpr std::size_t max_binding_bytes = 640;  // some keep all of TopologyPointers
+  static constexpr std::size_t max_binding_bytes = 704;  // some keep all of TopologyPointers
 
   /// Dynamic shared memory that limits the resident blocks of an SM to its share; 0 if too few threads fit for that
   /// share.

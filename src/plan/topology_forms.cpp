@@ -24,6 +24,14 @@
 
 namespace vostok::plan {
 
+namespace {
+
+ops::QueryBlocks blocks_of(const ops::TopologyNeeds& needs) {
+  return {.queries = needs.key_tile_queries, .parts = needs.key_tile_parts};
+}
+
+}  // namespace
+
 TopologyStatistics statistics_of(const CsrMeasures& measures, std::int64_t rows, std::int64_t cols,
                                  std::int64_t nonzeros) {
   return {
@@ -65,8 +73,9 @@ void TopologyForms::derive(const ops::Queue& queue, const ops::TopologyNeeds& ne
   if (needs.chunk_items > 0) derive_chunks(queue, needs.chunk_items, queued);
   if (needs.panel_rows > 0) derive_panels(queue, needs.panel_rows, queued);
   if (needs.tiles.rows > 0) derive_tiles(queue, needs.tiles, queued);
-  if (needs.key_tile_queries > 0) derive_key_tiles(queue, needs.key_tile_queries, queued);
-  if (needs.key_tile_starts) derive_key_starts(queue, needs.key_tile_queries, queued);
+  const ops::QueryBlocks blocks = blocks_of(needs);
+  if (blocks.queries > 0) derive_key_tiles(queue, blocks, queued);
+  if (needs.key_tile_starts) derive_key_starts(queue, blocks, queued);
 }
 
 void TopologyForms::derive_columns(const ops::Queue& queue, IndexType index, bool& queued) {
@@ -357,7 +366,7 @@ ops::TopologyPointers TopologyForms::pointers(const ops::TopologyNeeds& needs) c
                            .places = table.places.as<const std::uint16_t>(),
                            .tile_count = static_cast<unsigned>(table.count)};
   }
-  if (needs.key_tile_queries > 0) pointers.key_tiles = key_tables.at(needs.key_tile_queries).tiles();
+  if (needs.key_tile_queries > 0) pointers.key_tiles = key_tables.at(blocks_of(needs)).tiles();
   return pointers;
 }
 

@@ -75,6 +75,7 @@ struct TopologyForms {
     ops::QueuedMemory order = {};
     ops::QueuedMemory keys = {};
     ops::QueuedMemory bits = {};
+    ops::QueuedMemory taken = {};   ///< where blocks have several parts
     ops::QueuedMemory starts = {};  ///< where a plan needs them
     int block_count = 0;
     int tile_count = 0;
@@ -82,7 +83,7 @@ struct TopologyForms {
     ops::KeyTileParts parts() const;
     KeyTiles tiles() const;
   };
-  std::map<int, KeyTable> key_tables;  ///< by the blocks' queries
+  std::map<ops::QueryBlocks, KeyTable> key_tables;
 
   // Some parts of packed forms are read only by packing; structures point to them until release_packing.
 
@@ -157,8 +158,8 @@ struct TopologyForms {
   void derive_chunks(const ops::Queue& queue, int items, bool& queued);
   void derive_panels(const ops::Queue& queue, int panel_rows, bool& queued);
   void derive_tiles(const ops::Queue& queue, const TileShape& shape, bool& queued);
-  void derive_key_tiles(const ops::Queue& queue, int queries, bool& queued);
-  void derive_key_starts(const ops::Queue& queue, int queries, bool& queued);
+  void derive_key_tiles(const ops::Queue& queue, ops::QueryBlocks blocks, bool& queued);
+  void derive_key_starts(const ops::Queue& queue, ops::QueryBlocks blocks, bool& queued);
   void derive_packed_strips(const ops::Queue& queue, PackedGrain grain, bool& queued);
   void derive_runs(const ops::Queue& queue, int gap_bits, bool& queued);
   void derive_sparse_strips(const ops::Queue& queue, bool& queued);

@@ -15,8 +15,9 @@ void TopologyForms::visit_source(Self& self, Visit&& visit) {
   for (auto& [rows, starts] : self.panel_tables) visit(starts);
   for (auto& [shape, table] : self.tile_tables)
     for (auto* memory : {&table.tiles, &table.row_shifts, &table.places}) visit(*memory);
-  for (auto& [queries, table] : self.key_tables)
-    for (auto* memory : {&table.first_tiles, &table.order, &table.keys, &table.bits, &table.starts}) visit(*memory);
+  for (auto& [blocks, table] : self.key_tables)
+    for (auto* memory : {&table.first_tiles, &table.order, &table.keys, &table.bits, &table.taken, &table.starts})
+      visit(*memory);
 }
 
 template <class Self, class Visit>

@@ -16,10 +16,11 @@ struct KeyTileForm {
   std::vector<std::int32_t> order = {};
   std::vector<std::int32_t> keys = {};
   std::vector<std::uint32_t> bits = {};
-  std::vector<std::int32_t> starts = {};  ///< -1 where a query has no key in a tile
+  std::vector<std::uint32_t> taken = {};
+  std::vector<std::int32_t> starts = {};  ///< -1 where a query has no key in a tile; of one part
 };
 
 /// Of sorted rows that name no key twice.
-KeyTileForm key_tiles(const Csr& mask, int block_queries);
+KeyTileForm key_tiles(const Csr& mask, int block_queries, int parts = 1);
 
 }  // namespace vostok::sparse

@@ -15,6 +15,7 @@ struct FusedWgmmaConfig {
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
   bool keeps_queries = false;  ///< queries stay in registers
   bool persistent = false;     ///< blocks stay, and load what comes next while they store
+  bool skips_tiles = false;    ///< a tile has keys that the same warpgroups name; others skip it
 
   friend constexpr bool operator==(const FusedWgmmaConfig&, const FusedWgmmaConfig&) = default;
 };
@@ -28,10 +29,12 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("min_blocks", config.min_blocks);
   visit("keeps_queries", config.keeps_queries);
   visit("persistent", config.persistent);
+  visit("skips_tiles", config.skips_tiles);
 }
 
 constexpr int threads(const FusedWgmmaConfig& config) { return group_threads(config.groups); }
 constexpr int block_queries(const FusedWgmmaConfig& config) { return group_queries() * config.groups; }
+constexpr int query_parts(const FusedWgmmaConfig& config) { return config.skips_tiles ? config.groups : 1; }
 
 constexpr int step_keys(const FusedWgmmaConfig& config) { return tile_keys() * config.step_tiles; }
 
@@ -102,6 +105,8 @@ constexpr void kernel_rules(RuleCheck& rule, const FusedAttentionTraits& t, cons
   rule("step_tiles is 1 or 2", [&] { return within(c.step_tiles, 1, 2); });
   rule("slices is 1 to 64", [&] { return within(c.slices, 1, 64); });
   rule("min_blocks is 1 to 3", [&] { return within(c.min_blocks, 1, 3); });
+  rule("a warpgroup skips tiles of others, where steps are of one tile, and keys of all tiles need not ascend",
+       [&] { return !c.skips_tiles || (c.groups > 1 && c.stages > 2 && c.step_tiles == 1 && !t.causal && !t.biased); });
   rule("queries of terms stay in shared memory", [&] { return t.terms == 0 || !c.keeps_queries; });
 }
 

@@ -14,8 +14,9 @@ consteval int key_window_words() { return key_window() / 32; }
 
 template <class F>
 struct KeyStepShared {
-  unsigned named[key_window_words()];   ///< a bit for each column of the window
-  unsigned before[key_window_words()];  ///< keys of the block before each word
+  static constexpr int parts = F::traits.parts;
+  unsigned named[parts][key_window_words()];                ///< a bit for each column of the window
+  unsigned before[key_classes(parts)][key_window_words()];  ///< keys of the class before each word
   BlockSum<unsigned, F::config.threads> sums;
 };
 
@@ -25,6 +26,8 @@ class BlockKeys {
   static constexpr IntegerType type = integer_type(F::traits.index);
   static constexpr int threads = F::config.threads;
   static constexpr int own_words = key_window_words() / threads;
+  static constexpr int parts = F::traits.parts;
+  static constexpr int classes = key_classes(parts);
 
  public:
   __device__ BlockKeys(const KeyStepArgs& args, long long block)
@@ -33,32 +36,36 @@ class BlockKeys {
         end_row_(min(first_row_ + args.block_queries, args.rows)),
         shared_(dynamic_shared<KeyStepShared<F>>()) {}
 
-  /// visit(first column) for each window of which a bit is set in shared memory, with the keys before each word;
-  /// returns how many keys there are.
+  /// visit(first column) for each window of which bits are set in shared memory, with the keys before each word;
+  /// returns how many keys there are of each class.
   template <class Visit>
-  __device__ unsigned visit_windows(Visit visit) const {
-    unsigned keys = 0;
+  __device__ ClassedKeys visit_windows(Visit visit) const {
+    ClassedKeys keys = {};
     for (long long window = 0; window < args_.cols; window += key_window()) {
       mark(window);
-      keys += number(keys);
+#pragma unroll
+      for (int at = 0; at < classes; ++at) keys.counts[at] += number(at, keys.counts[at]);
       visit(window);
       __syncthreads();
     }
     return keys;
   }
 
-  /// visit(column, its number among the block's keys) for each key of the window.
+  /// visit(column, class, its number among the block's keys of the class) for each key of the window.
   template <class Visit>
   __device__ void visit_keys(long long window, Visit visit) const {
     for (int i = 0; i < own_words; ++i) {
       const int word = static_cast<int>(threadIdx.x) * own_words + i;
-      unsigned number = shared_.before[word];
-      for (unsigned left = shared_.named[word]; left != 0; left &= left - 1)
-        visit(window + 32 * word + __ffs(static_cast<int>(left)) - 1, number++);
+#pragma unroll
+      for (int at = 0; at < classes; ++at) {
+        unsigned number = shared_.before[at][word];
+        for (unsigned left = of_class(at, word); left != 0; left &= left - 1)
+          visit(window + 32 * word + __ffs(static_cast<int>(left)) - 1, at, number++);
+      }
     }
   }
 
-  /// visit(query in the block, number of the key) for each nonzero of the window.
+  /// visit(query in the block, class, number of the key) for each nonzero of the window.
   template <class Visit>
   __device__ void visit_entries(long long window, Visit visit) const {
     for (long long row = first_row_ + threadIdx.x / 32; row < end_row_; row += threads / 32)
@@ -66,33 +73,64 @@ class BlockKeys {
            i += 32) {
         const long long column = read_integer<type>(args_.column_indices, i) - window;
         if (column < 0 || column >= key_window()) continue;
-        const unsigned below = shared_.named[column / 32] & ((1U << column % 32) - 1);
-        visit(static_cast<int>(row - first_row_), shared_.before[column / 32] + static_cast<unsigned>(__popc(below)));
+        const int word = static_cast<int>(column / 32);
+        const int at = class_of(word, static_cast<unsigned>(column % 32));
+        const unsigned below = of_class(at, word) & ((1U << column % 32) - 1);
+        visit(static_cast<int>(row - first_row_), at,
+              shared_.before[at][word] + static_cast<unsigned>(__popc(static_cast<int>(below))));
       }
   }
 
  private:
   __device__ void mark(long long window) const {
-    for (int word = static_cast<int>(threadIdx.x); word < key_window_words(); word += threads) shared_.named[word] = 0;
+    for (int word = static_cast<int>(threadIdx.x); word < key_window_words(); word += threads)
+#pragma unroll
+      for (int part = 0; part < parts; ++part) shared_.named[part][word] = 0;
     __syncthreads();
-    const int end = args_.row_offsets[end_row_];
-    for (int i = args_.row_offsets[first_row_] + static_cast<int>(threadIdx.x); i < end; i += threads) {
-      const long long column = read_integer<type>(args_.column_indices, i) - window;
-      if (column >= 0 && column < key_window()) atomicOr(&shared_.named[column / 32], 1U << column % 32);
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      const int end = args_.row_offsets[row_of(part + 1)];
+      for (int i = args_.row_offsets[row_of(part)] + static_cast<int>(threadIdx.x); i < end; i += threads) {
+        const long long column = read_integer<type>(args_.column_indices, i) - window;
+        if (column >= 0 && column < key_window()) atomicOr(&shared_.named[part][column / 32], 1U << column % 32);
+      }
     }
     __syncthreads();
   }
+  /// The first row of a part.
+  __device__ long long row_of(int part) const {
+    return min(first_row_ + static_cast<long long>(part) * (args_.block_queries / parts), end_row_);
+  }
 
-  /// Numbers the window's keys from `first` on; returns how many they are.
-  __device__ unsigned number(unsigned first) const {
+  /// A word's keys of class at + 1.
+  __device__ unsigned of_class(int at, int word) const {
+    unsigned keys = 0xffffffffU;
+#pragma unroll
+    for (int part = 0; part < parts; ++part) {
+      const unsigned named = shared_.named[part][word];
+      keys &= (at + 1) >> part & 1 ? named : ~named;
+    }
+    return keys;
+  }
+  /// The class of a key that is named, less one.
+  __device__ int class_of(int word, unsigned bit) const {
+    int parts_that_name = 0;
+#pragma unroll
+    for (int part = 0; part < parts; ++part)
+      parts_that_name |= static_cast<int>(shared_.named[part][word] >> bit & 1) << part;
+    return parts_that_name - 1;
+  }
+
+  /// Numbers the window's keys of a class from `first` on; returns how many they are.
+  __device__ unsigned number(int at, unsigned first) const {
     const int own = static_cast<int>(threadIdx.x) * own_words;
     unsigned count = 0;
-    for (int i = 0; i < own_words; ++i) count += static_cast<unsigned>(__popc(shared_.named[own + i]));
+    for (int i = 0; i < own_words; ++i) count += static_cast<unsigned>(__popc(static_cast<int>(of_class(at, own + i))));
     const SumBefore<unsigned> sum = block_sum(count, shared_.sums);
     unsigned before = first + sum.before;
     for (int i = 0; i < own_words; ++i) {
-      shared_.before[own + i] = before;
-      before += static_cast<unsigned>(__popc(shared_.named[own + i]));
+      shared_.before[at][own + i] = before;
+      before += static_cast<unsigned>(__popc(static_cast<int>(of_class(at, own + i))));
     }
     __syncthreads();
     return sum.total;
@@ -106,38 +144,82 @@ class BlockKeys {
 
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) count_key_tiles(const __grid_constant__ KeyStepArgs args) {
-  static_assert(sizeof(KeyStepShared<F>) <= key_step_shared_bytes(), "the host gives less shared memory");
+  constexpr int classes = key_classes(F::traits.parts);
+  static_assert(sizeof(KeyStepShared<F>) <= key_step_shared_bytes(F::traits.parts), "the host gives less memory");
   for (long long block = blockIdx.x; block < args.block_count; block += gridDim.x) {
-    const unsigned keys = BlockKeys<F>(args, block).visit_windows([](long long) {});
-    if (threadIdx.x == 0) args.tile_counts[block] = (keys + tile_keys() - 1) / tile_keys();
+    const ClassedKeys keys = BlockKeys<F>(args, block).visit_windows([](long long) {});
+    if (threadIdx.x != 0) continue;
+    args.tile_counts[block] = keys.all_tiles();
+    for (int at = 0; at < classes; ++at) args.class_keys[block * classes + at] = keys.counts[at];
   }
 }
 
-/// The word and the bit of a query's key, by its number among the block's.
-__device__ inline void note_named(unsigned* bits, int block_queries, int query, unsigned number) {
-  const unsigned key = number % tile_keys();
+/// The word and the bit of a query's key, by its place in the tile of those words.
+__device__ inline void note_named(unsigned* words, int query, unsigned key) {
   const unsigned row = query % strip_queries();
   const unsigned lane = 4 * (row % 8) + key % 8 / 2;
   const unsigned bit = 4 * (key / 8) + 2 * (row / 8) + key % 2;
-  unsigned* const words = bits + static_cast<long long>(number / tile_keys()) * tile_words(block_queries);
   atomicOr(words + query / strip_queries() * 32 + lane, 1U << bit);
 }
+
+/// A block's places of keys.
+template <class F>
+class KeyPlaces {
+  static constexpr int classes = key_classes(F::traits.parts);
+
+ public:
+  __device__ KeyPlaces(const KeyStepArgs& args, long long block) : first_(args.first_tiles[block]) {
+#pragma unroll
+    for (int at = 0; at < classes; ++at) keys_.counts[at] = args.class_keys[block * classes + at];
+  }
+
+  /// The tile of a class, among all blocks'.
+  __device__ long long tile(int at, unsigned number) const {
+    if constexpr (classes == 1) return first_ + number;
+    else return first_ + keys_.place(F::traits.parts, at, number);
+  }
+
+  /// Behind the last key of each class, and which parts take the tiles.
+  __device__ void finish(const KeyStepArgs& args) const {
+#pragma unroll
+    for (int at = 0; at < classes; ++at) {
+      const unsigned tiles = keys_.tiles(at), end = tiles * tile_keys();
+      for (unsigned i = keys_.counts[at] + threadIdx.x; i < end; i += F::config.threads)
+        args.keys[tile(at, i / tile_keys()) * tile_keys() + i % tile_keys()] = -1;
+      if constexpr (classes > 1)
+        for (unsigned i = threadIdx.x; i < tiles; i += F::config.threads) take(args, at, tile(at, i));
+    }
+  }
+
+ private:
+  __device__ void take(const KeyStepArgs& args, int at, long long tile) const {
+#pragma unroll
+    for (int part = 0; part < F::traits.parts; ++part)
+      if (((at + 1) >> part & 1) != 0)
+        atomicOr(args.taken + part * taken_words(args.tile_count) + tile / 32, 1U << tile % 32);
+  }
+
+  const long long first_;
+  ClassedKeys keys_ = {};
+};
 
 /// After count_key_tiles and the sums of its counts.
 template <class F>
 __global__ void __launch_bounds__(F::config.threads) fill_key_tiles(const __grid_constant__ KeyStepArgs args) {
   for (long long block = blockIdx.x; block < args.block_count; block += gridDim.x) {
     const BlockKeys<F> of_block(args, block);
-    const long long first = args.first_tiles[block];
-    int* const keys = args.keys + first * tile_keys();
-    unsigned* const bits = args.bits + first * tile_words(args.block_queries);
-    const unsigned count = of_block.visit_windows([&](long long window) {
-      of_block.visit_keys(window, [&](long long column, unsigned number) { keys[number] = static_cast<int>(column); });
-      of_block.visit_entries(window,
-                             [&](int query, unsigned number) { note_named(bits, args.block_queries, query, number); });
+    const KeyPlaces<F> places(args, block);
+    of_block.visit_windows([&](long long window) {
+      of_block.visit_keys(window, [&](long long column, int at, unsigned number) {
+        args.keys[places.tile(at, number / tile_keys()) * tile_keys() + number % tile_keys()] =
+            static_cast<int>(column);
+      });
+      of_block.visit_entries(window, [&](int query, int at, unsigned number) {
+        unsigned* const words = args.bits + places.tile(at, number / tile_keys()) * tile_words(args.block_queries);
+        note_named(words, query, number % tile_keys());
+      });
     });
-    const long long end = (args.first_tiles[block + 1] - first) * tile_keys();
-    for (long long place = count + threadIdx.x; place < end; place += F::config.threads) keys[place] = -1;
+    places.finish(args);
   }
 }
 

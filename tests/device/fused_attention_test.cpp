@@ -42,7 +42,8 @@ const std::vector<test::TriedFamily>& tried() {
                      {"slices", {"1", "2", "3", "5"}},
                      {"min_blocks", {"1", "2"}},
                      {"keeps_queries", {"false", "true"}},
-                     {"persistent", {"false", "true"}}}});
+                     {"persistent", {"false", "true"}},
+                     {"skips_tiles", {"false", "true"}}}});
     return made;
   }();
   return list;
@@ -84,6 +85,20 @@ sparse::Csr with_empty_block(std::uint64_t seed) {
     mask.row_offsets.push_back(mask.nonzeros());
   }
   return mask;
+}
+
+/// Masks whose blocks of 128 and 192 queries have tiles of every class; few of them; long ones of one part; and none.
+std::vector<sparse::Csr> skipping_masks(std::uint64_t seed) {
+  std::vector<sparse::Csr> list = {sparse::uniform(400, 4000, 0.99, seed), sparse::uniform(257, 700, 0.8, seed + 1),
+                                   with_empty_block(seed + 2)};
+  sparse::Csr& uneven = list.emplace_back(sparse::Csr{.rows = 384, .cols = 3000});
+  for (std::int64_t row = 0; row < uneven.rows; ++row) {
+    const std::int64_t part = row / 64 % 3, first = part == 0 ? 0 : row % 7;
+    for (std::int64_t column = first; column < uneven.cols; column += part == 0 ? 2 : part == 1 ? 1499 : 9000)
+      uneven.column_indices.push_back(static_cast<std::int32_t>(column));
+    uneven.row_offsets.push_back(uneven.nonzeros());
+  }
+  return list;
 }
 
 /// The families that run on a context's device, by name; of wide heads the one that takes all of them.
@@ -278,6 +293,32 @@ TEST_CASE("attention in one kernel: blocks that stay take many works, some of th
     values["persistent"] = {"true"};
     sparse::Random random(seed);
     for (int i = 0; i < 6; ++i) check(on, family, problem, mask, test::random_config(family, *query, values, random));
+  });
+}
+
+TEST_CASE("attention in one kernel: warpgroups skip tiles of which they name no key") {
+  constexpr std::uint64_t seed = 4531;
+  MESSAGE("seed " << seed);
+  const ops::Family& family = *tried().back().family;
+  test::on_devices_of(family, [&](const test::StepDevice& on) {
+    test::FieldValues values = tried().back().values;
+    values["skips_tiles"] = {"true"};
+    values["groups"] = {"2", "3"};
+    values["stages"] = {"3", "4", "5", "6"};
+    values["step_tiles"] = {"1"};
+    values["keeps_queries"] = {"false"};
+    sparse::Random random(seed);
+    for (const SparseAttention& problem :
+         {SparseAttention{.n = 64, .batch = 40, .element = Dtype::bf16, .saved = Saved::row_statistics},
+          SparseAttention{.n = 128, .batch = 3, .element = Dtype::f16, .capped = true},
+          SparseAttention{.n = 64, .batch = 4, .key_heads = 2, .element = Dtype::f16, .dropped = true},
+          SparseAttention{.n = 64, .batch = 2, .element = Dtype::f32},
+          SparseAttention{.n = 128, .batch = 2, .element = Dtype::f32, .math = Math::tf32}})
+      for (const sparse::Csr& mask : skipping_masks(seed)) {
+        const auto query = ops::make_query(problem, on.topology(mask.view())->statistics(), &on.device());
+        for (int i = 0; i < 2; ++i)
+          check(on, family, problem, mask, test::random_config(family, *query, values, random));
+      }
   });
 }
 

@@ -32,20 +32,25 @@ TEST_CASE("tiles of keys made on a device are the host's") {
   INFO("seed " << seed);
   for (const test::StepDevice& on : test::step_devices())
     for (const sparse::Csr& mask : masks())
-      for (const int queries : {16, 64, 128}) {
+      for (const auto [queries, parts] : {ops::QueryBlocks{16}, {64}, {128}, {128, 2}, {192, 3}, {48, 3}}) {
         INFO(on.on.name << ": " << mask.rows << " x " << mask.cols << ", " << mask.nonzeros() << " nonzeros, blocks of "
-                        << queries);
+                        << queries << " in " << parts);
         const auto topology = on.topology(mask.view());
-        CHECK(topology->pointers({.key_tile_queries = queries}).key_tiles.starts == nullptr);
-        const KeyTiles tiles = topology->pointers({.key_tile_queries = queries, .key_tile_starts = true}).key_tiles;
-        const sparse::KeyTileForm expected = sparse::key_tiles(mask, queries);
+        ops::TopologyNeeds needs{.key_tile_queries = queries, .key_tile_parts = parts};
+        CHECK(topology->pointers(needs).key_tiles.starts == nullptr);
+        needs.key_tile_starts = parts == 1;
+        const KeyTiles tiles = topology->pointers(needs).key_tiles;
+        const sparse::KeyTileForm expected = sparse::key_tiles(mask, queries, parts);
         REQUIRE(tiles.tile_count == expected.first_tiles.back());
         REQUIRE(tiles.block_count == std::ssize(expected.order));
-        CHECK(ops::key_tile_room(topology->statistics(), queries) >= tiles.tile_count);
+        CHECK(ops::key_tile_room(topology->statistics(), {queries, parts}) >= tiles.tile_count);
         CHECK(test::read(on.device(), tiles.first_tiles, std::ssize(expected.first_tiles)) == expected.first_tiles);
         CHECK(test::read(on.device(), tiles.order, std::ssize(expected.order)) == expected.order);
         CHECK(test::read(on.device(), tiles.keys, std::ssize(expected.keys)) == expected.keys);
         CHECK(test::read(on.device(), tiles.bits, std::ssize(expected.bits)) == expected.bits);
+        CHECK((tiles.taken == nullptr) == (parts == 1));
+        CHECK(test::read(on.device(), tiles.taken, std::ssize(expected.taken)) == expected.taken);
+        if (parts > 1) continue;
         std::vector<std::int32_t> starts = test::read(on.device(), tiles.starts, std::ssize(expected.starts));
         for (std::size_t i = 0; i < starts.size(); ++i)
           if (expected.starts[i] < 0) starts[i] = -1;

@@ -75,8 +75,9 @@ inline constexpr Rule<Case> blocks_fit{
 template <class Case>
 inline constexpr Rule<Case> masks_have_tiles{
     "the mask has no tiles for blocks of so many lines", [](const Case& c) {
-      return key_tiles_declined(c.query.statistics, block_queries(c.config)).has_value() ||
-             key_tiles_declined(transposed(c.query.statistics), block_queries(c.config)).has_value();
+      const QueryBlocks blocks{.queries = block_queries(c.config)};
+      return key_tiles_declined(c.query.statistics, blocks).has_value() ||
+             key_tiles_declined(transposed(c.query.statistics), blocks).has_value();
     }};
 
 /// Own has `config_name`, its config's type, and `features` of its kernels (KernelRequest), beside what ListedFamily

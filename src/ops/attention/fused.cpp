@@ -76,8 +76,11 @@ std::optional<std::string> declines(const SparseAttention& attention, const Topo
       attention.value_size > most_head_size())
     return "sizes of keys and values are 1 to 256";
   if (!is_aligned(attention)) return "lines of all operands begin at multiples of 16 bytes";
+  if (std::max({attention.query_leading, attention.key_leading, attention.value_leading, attention.output_leading}) >=
+      std::int64_t{1} << 31)
+    return "lines of an operand are less than 2^31 elements apart";
   if (attention.batch > most_blocks_on_y * most_blocks_on_y) return "heads exceed a grid";
-  return key_tiles_declined(mask, strip_queries());
+  return key_tiles_declined(mask, {.queries = strip_queries()});
 }
 
 double seen_share(const SparseAttention& attention, const TopologyStatistics& mask) {
@@ -97,18 +100,34 @@ double expected_tiles(const TopologyStatistics& mask, int block_queries, double 
   return std::max(1.0, std::ceil((band + std::max(spread, 0.0)) / tile_keys()));
 }
 
+namespace {
+
+double expected_tiles(const AttentionQuery& query, int block_queries) {
+  return fused_attention::expected_tiles(query.statistics, block_queries,
+                                         seen_share(query.attention(), query.statistics));
+}
+
+}  // namespace
+
+double taken_share(const AttentionQuery& query, const Cut& cut) {
+  if (cut.parts == 1) return 1;
+  return expected_tiles(query, cut.block_queries / cut.parts) / expected_tiles(query, cut.block_queries);
+}
+
 double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace) {
   constexpr double launch_us = 3, join_us = 3;
   constexpr double l2_bytes_per_us = 6.5e6;
   const FusedAttentionTraits t = traits(query);
   const Machine machine = machine_of(query);
-  const double tiles =
-      expected_tiles(query.statistics, cut.block_queries, seen_share(query.attention(), query.statistics));
+  // The last tile of a class is half empty.
+  const double tiles = expected_tiles(query, cut.block_queries) + (key_classes(cut.parts) - 1) / 2.0;
   const auto blocks =
       static_cast<double>(query_blocks(query.statistics.rows, cut.block_queries) * query.attention().batch) *
       cut.column_parts;
   const double together = std::min(pace.resident, std::ceil(blocks * cut.slices / machine.multiprocessors));
-  const double of_tile = std::max(together * pace.tile_cycles, pace.least_cycles);
+  const double share = taken_share(query, cut);
+  const double of_tile =
+      std::max({together * share * pace.tile_cycles, share * pace.least_cycles, together * pace.least_copied});
   const double waves = std::max(1.0, blocks * cut.slices / (machine.multiprocessors * pace.resident));
   // Works are handed out in turn, not to whoever is free: where rows differ, so do the sums.
   const double uneven = cut.stay > 0 ? 1 + 0.15 * std::min(1.0, query.statistics.row_variation) : 1;

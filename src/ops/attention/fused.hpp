@@ -41,6 +41,7 @@ double expected_tiles(const TopologyStatistics& mask, int block_queries, double 
 /// How a family cuts the problem.
 struct Cut {
   int block_queries = 0;
+  int parts = 1;  ///< of a block that skip each other's tiles
   int slices = 1;
   int stay = 0;          ///< blocks that each multiprocessor keeps, which take works in turn; 0: a block has one work
   int value_part = 0;    ///< elements of a part of a value's line, where f32 is split
@@ -53,7 +54,11 @@ struct Pace {
   double tile_cycles = 0;   ///< in which an SM does nothing but one tile of one block
   double least_cycles = 0;  ///< from one tile of a block to the next
   double start_cycles = 0;  ///< of a block's work before its first tile and behind its last
+  double least_copied = 0;  ///< cycles in which an SM gathers a tile
 };
+
+/// The share of a block's tiles that each of its parts takes.
+double taken_share(const AttentionQuery& query, const Cut& cut);
 
 /// The cost model, for ranking only: the SMs' work, or what all blocks read from L2.
 double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace);
@@ -100,12 +105,19 @@ Binding binding(const AttentionQuery& query, const Cut& cut, const TopologyPoint
 /// The launch that joins slices.
 Launch join_launch(const AttentionQuery& query, const Cut& cut, const TopologyPointers& topology);
 
+template <class Config>
+QueryBlocks blocks_of(const Config& config) {
+  QueryBlocks blocks{.queries = block_queries(config)};
+  if constexpr (requires { query_parts(config); }) blocks.parts = query_parts(config);
+  return blocks;
+}
+
 // Rules of a family whose config has block_queries and slices.
 
 template <class Case>
 inline constexpr Rule<Case> mask_has_tiles{
     "the mask has no tiles of keys for blocks of so many queries",
-    [](const Case& c) { return key_tiles_declined(c.query.statistics, block_queries(c.config)).has_value(); }};
+    [](const Case& c) { return key_tiles_declined(c.query.statistics, blocks_of(c.config)).has_value(); }};
 template <class Case>
 inline constexpr Rule<Case> slices_have_tiles{
     "there are more slices than tiles of keys", [](const Case& c) {

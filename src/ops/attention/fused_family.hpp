@@ -61,7 +61,9 @@ struct ListedFamily {
 template <class Config>
 Cut cut_of(const AttentionQuery& query, const Config& config) {
   const FusedAttentionTraits t = traits(query);
-  Cut cut{.block_queries = block_queries(config),
+  const QueryBlocks blocks = blocks_of(config);
+  Cut cut{.block_queries = blocks.queries,
+          .parts = blocks.parts,
           .slices = config.slices,
           .value_part = value_part(t, config),
           .column_parts = column_parts(t, config)};
@@ -74,8 +76,10 @@ Cut cut_of(const AttentionQuery& query, const Config& config) {
 template <class Own, class OwnConfig>
 struct ForwardFamily : ListedFamily<Own, AttentionQuery, OwnConfig> {
   static TopologyNeeds needs(const AttentionQuery& query, const OwnConfig& config) {
+    const QueryBlocks blocks = blocks_of(config);
     return {.index = query.attention().index,
-            .key_tile_queries = block_queries(config),
+            .key_tile_queries = blocks.queries,
+            .key_tile_parts = blocks.parts,
             .key_tile_starts = query.attention().biased};
   }
   static std::int64_t workspace_bytes(const AttentionQuery& query, const OwnConfig& config) {

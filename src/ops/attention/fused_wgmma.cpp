@@ -59,29 +59,33 @@ const char* reason(const AttentionQuery& query, const FusedWgmmaConfig& config) 
   return reason_against(case_of(query, config), rules);
 }
 
-// The cost model: cycles of an SM for a tile of a block, by its products and exponentials, or by what is gathered.
+// The cost model: cycles of an SM for a tile of a block, by its products and exponentials, and by what is gathered.
 // Fitted to an H200's best configs at masks of 98 to 99.5 % zeros (bench/notes/fused_attention.md#what-was-found).
 
 double tile_cycles(const FusedAttentionTraits& t, const FusedWgmmaConfig& c) {
   constexpr double multiply_adds_per_cycle = 2620;  // beside exponentials
   constexpr double cycles_per_score = 0.127;
-  constexpr double gathered_bytes_per_cycle = 26;
   const double scores = static_cast<double>(block_queries(c)) * tile_keys();
   const double multiply_adds = fused_attention::products_of_terms(t) * static_cast<double>(t.key_size + value_width(t));
-  const double products = fused_attention::term_factors(t).wgmma_scores * scores *
-                          (multiply_adds / multiply_adds_per_cycle + cycles_per_score);
-  const double bytes = 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size);
-  return std::max(products, bytes / gathered_bytes_per_cycle);
+  return fused_attention::term_factors(t).wgmma_scores * scores *
+         (multiply_adds / multiply_adds_per_cycle + cycles_per_score);
+}
+
+double copied_cycles(const FusedAttentionTraits& t) {
+  constexpr double bytes_per_cycle = 26;
+  return 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size) / bytes_per_cycle;
 }
 
 double predict_us(const AttentionQuery& query, const FusedWgmmaConfig& config) {
   // Of one warpgroup: products, exponentials, barriers. What is waited for is shared by the tiles of a step.
   const double from_tile_to_tile = 900 + 500.0 / config.step_tiles;
+  const FusedAttentionTraits t = fused_attention::traits(query);
   return fused_attention::predict_us(query, fused_attention::cut_of(query, config),
                                      {.resident = static_cast<double>(config.min_blocks),
-                                      .tile_cycles = tile_cycles(fused_attention::traits(query), config),
+                                      .tile_cycles = tile_cycles(t, config),
                                       .least_cycles = from_tile_to_tile,
-                                      .start_cycles = config.persistent ? 1000.0 : 4000.0});
+                                      .start_cycles = config.persistent ? 1000.0 : 4000.0,
+                                      .least_copied = copied_cycles(t)});
 }
 
 // The space, as tables.
@@ -90,6 +94,9 @@ constexpr std::array group_counts = {2, 3, 1};
 constexpr std::array stage_counts = {3, 2, 4, 6};
 constexpr std::array step_sizes = {2, 1};
 constexpr std::array slice_counts = {1, 2, 4, 8, 16, 32, 64};
+/// Where warpgroups skip tiles: then they are a ring's length apart at most.
+constexpr std::array skipping_stage_counts = {6, 5, 4, 3, 8};
+constexpr std::array skipping_slice_counts = {1, 2, 4};
 
 /// visit(config) for every combination of the tables.
 template <class Visit>
@@ -108,6 +115,17 @@ void for_each_config(Visit visit) {
                                        .min_blocks = min_blocks,
                                        .keeps_queries = keeps,
                                        .persistent = persistent});
+  for (const int groups : {2, 3})
+    for (const int stages : skipping_stage_counts)
+      for (const int slices : skipping_slice_counts)
+        for (const int min_blocks : {1, 2})
+          for (const bool persistent : {false, true})
+            visit(FusedWgmmaConfig{.groups = groups,
+                                   .stages = stages,
+                                   .slices = slices,
+                                   .min_blocks = min_blocks,
+                                   .persistent = persistent,
+                                   .skips_tiles = true});
 }
 
 }  // namespace
@@ -134,7 +152,7 @@ struct FusedWgmma : fused_attention::ForwardFamily<FusedWgmma, FusedWgmmaConfig>
     std::vector<Config> list = {all.empty() ? smallest_config : all.front()};
     const auto same_shape = [](const Config& a, const Config& b) {
       return a.groups == b.groups && a.step_tiles == b.step_tiles && a.min_blocks == b.min_blocks &&
-             a.keeps_queries == b.keeps_queries && a.persistent == b.persistent;
+             a.keeps_queries == b.keeps_queries && a.persistent == b.persistent && a.skips_tiles == b.skips_tiles;
     };
     for (const Config& candidate : all)
       if (list.size() < short_list_length &&

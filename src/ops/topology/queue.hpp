@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -70,13 +69,13 @@ class StepKernels {
   /// The header is part of the key: kernels of two headers may share a name.
   using Key = std::tuple<std::string_view, std::string_view, std::uint64_t>;
 
-  /// Packs traits, a few bytes of enumerators and flags, into a number.
+  /// Packs traits into a number, a byte for each: enumerators, flags and numbers that are as small.
   template <class Traits>
   static std::uint64_t packed(const Traits& traits) {
     static_assert(codegen::lists_every_field<Traits>(), "fields(Traits) must name every member");
-    static_assert(std::has_unique_object_representations_v<Traits> && sizeof(Traits) <= sizeof(std::uint64_t));
+    static_assert(codegen::field_count<Traits>() <= static_cast<int>(sizeof(std::uint64_t)));
     std::uint64_t bits = 0;
-    std::memcpy(&bits, &traits, sizeof(Traits));
+    fields(traits, [&](const char*, const auto& value) { bits = bits << 8 | static_cast<std::uint8_t>(value); });
     return bits;
   }
 
