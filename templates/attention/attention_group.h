@@ -101,7 +101,9 @@ class AttentionGroup {
   }
 
   /// Makes exponentials of a stage's scores, once they are there: probabilities by `take`, without those not `kept`.
-  __device__ void exponentiate(const StepBits& bits, const StepBits& kept, unsigned stage) {
+  /// between() runs where scores are masked, and their largest known.
+  template <class Between>
+  __device__ void exponentiate(const StepBits& bits, const StepBits& kept, unsigned stage, Between between) {
     settle_multiplications(scores_);
     if (negative_) {
 #pragma unroll
@@ -112,7 +114,7 @@ class AttentionGroup {
     if constexpr (traits.biased) bias_.add(scores_, scales_.rates(), biases_);
     mask_scores<8>(scores_, bits[0]);
     if constexpr (F::config.step_tiles == 2) mask_scores<8, 8>(scores_, bits[1]);
-    softmax_.template add<traits.terms == 0>(scores_, {scales_.rate(0), scales_.rate(1)}, factors_);
+    softmax_.template add<traits.terms == 0>(scores_, {scales_.rate(0), scales_.rate(1)}, factors_, between);
     scales_.template weigh<keys_of_step>(scores_, factors_, exponents + 4 * keys_of_step);
     drop<F, 8>(scores_, kept[0]);
     if constexpr (F::config.step_tiles == 2) drop<F, 8, 8>(scores_, kept[1]);

@@ -95,8 +95,8 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     }
     group.begin_values(stages.stage(of.stage));
   };
-  const auto exponentiate = [&] {
-    group.exponentiate(bits, kept, stages.stage(ring.stage));
+  const auto exponentiate = [&](auto between) {
+    group.exponentiate(bits, kept, stages.stage(ring.stage), between);
     if constexpr (apart) arrive(stages.empty(ring.stage));  // every lane, of what it read itself
   };
   const auto release_values = [&](unsigned stage) {
@@ -135,7 +135,7 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   load_tile_places<F>(places, args, next, work.end_tile, strip);
   dropout.find_kept(kept, bits, tile, first_row);
   wait_multiplications();
-  exponentiate();
+  exponentiate([] {});
   group.take();
 #pragma unroll 1
   while (next < work.end_tile) {
@@ -155,9 +155,11 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     load_tile_places<F>(places, args, next, work.end_tile, strip);
     dropout.find_kept(kept, bits, tile, first_row);
     wait_multiplications<1>();
-    exponentiate();
-    wait_multiplications();
-    release_values(before.stage);
+    // Values are waited for where their products are done by then, so that their stage is soon copied to again.
+    exponentiate([&] {
+      wait_multiplications();
+      release_values(before.stage);
+    });
     group.take();
   }
   if constexpr (F::config.persistent) arrive(stages.queries_empty());  // every lane for what it may have read

@@ -30,33 +30,34 @@ class OnlineSoftmax {
  public:
   /// Makes exponentials of scores, and returns by what each row's sums so far are to be multiplied in `factors`. Keys
   /// that a query does not name have a score of -infinity. Where `lazy`, exponentials are at most 2^8: an origin stays
-  /// until a score is as much larger, so that sums are seldom scaled.
-  template <bool lazy = false, int octets>
-  __device__ void add(float (&scores)[octets][4], const float (&rates)[2], float (&factors)[2]) {
-    constexpr float slack = 8;
+  /// until a score is as much larger, so that sums are seldom scaled. between() runs before any exponential is made.
+  template <bool lazy = false, int octets, class Between>
+  __device__ void add(float (&scores)[octets][4], const float (&rates)[2], float (&factors)[2], Between between) {
+    float from[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float rate = rates[half];
-      float largest = -attention_infinity();
-#pragma unroll
-      for (int o = 0; o < octets; ++o) largest = fmaxf(largest, fmaxf(scores[o][2 * half], scores[o][2 * half + 1]));
-      const float reached = line_largest(largest) * rate;
-      const float origin = !lazy                             ? fmaxf(origin_[half], reached)
-                           : reached > origin_[half] + slack ? reached
-                                                             : origin_[half];
-      const float from = origin == -attention_infinity() ? 0.0F : origin;
-      factors[half] = fast_exp2(origin_[half] - from);
+      const float origin = new_origin<lazy>(scores, rates[half], half);
+      from[half] = origin == -attention_infinity() ? 0.0F : origin;
+      factors[half] = fast_exp2(origin_[half] - from[half]);
       origin_[half] = origin;
+    }
+    between();
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
       float sum = 0.0F;
 #pragma unroll
       for (int o = 0; o < octets; ++o)
 #pragma unroll
         for (int i = 2 * half; i < 2 * half + 2; ++i) {
-          scores[o][i] = fast_exp2(fmaf(scores[o][i], rate, -from));
+          scores[o][i] = fast_exp2(fmaf(scores[o][i], rates[half], -from[half]));
           sum += scores[o][i];
         }
       total_[half] = fmaf(total_[half], factors[half], sum);
     }
+  }
+  template <bool lazy = false, int octets>
+  __device__ void add(float (&scores)[octets][4], const float (&rates)[2], float (&factors)[2]) {
+    add<lazy>(scores, rates, factors, [] {});
   }
 
   /// Adds up what the four lanes of a row have.
@@ -69,6 +70,17 @@ class OnlineSoftmax {
   __device__ float total(int half) const { return total_[half]; }
 
  private:
+  template <bool lazy, int octets>
+  __device__ float new_origin(const float (&scores)[octets][4], float rate, int half) const {
+    constexpr float slack = 8;
+    float largest = -attention_infinity();
+#pragma unroll
+    for (int o = 0; o < octets; ++o) largest = fmaxf(largest, fmaxf(scores[o][2 * half], scores[o][2 * half + 1]));
+    const float reached = line_largest(largest) * rate;
+    if constexpr (lazy) return reached > origin_[half] + slack ? reached : origin_[half];
+    else return fmaxf(origin_[half], reached);
+  }
+
   float origin_[2] = {-attention_infinity(), -attention_infinity()};
   float total_[2] = {0.0F, 0.0F};
 };
