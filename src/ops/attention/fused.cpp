@@ -116,7 +116,7 @@ double taken_share(const AttentionQuery& query, const Cut& cut) {
 
 double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace) {
   constexpr double launch_us = 3, join_us = 3;
-  constexpr double l2_bytes_per_us = 6.5e6;
+  constexpr double l2_bytes_per_us = 7.8e6;
   const FusedAttentionTraits t = traits(query);
   const Machine machine = machine_of(query);
   // The last tile of a class is half empty.
@@ -126,8 +126,8 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
       cut.column_parts;
   const double together = std::min(pace.resident, std::ceil(blocks * cut.slices / machine.multiprocessors));
   const double share = taken_share(query, cut);
-  const double of_tile =
-      std::max({together * share * pace.tile_cycles, share * pace.least_cycles, together * pace.least_copied});
+  const double of_tile = std::max({together * share * pace.tile_cycles, share * pace.least_cycles,
+                                   together * pace.shared_cycles, pace.copied_cycles});
   const double waves = std::max(1.0, blocks * cut.slices / (machine.multiprocessors * pace.resident));
   // Works are handed out in turn, not to whoever is free: where rows differ, so do the sums.
   const double uneven = cut.stay > 0 ? 1 + 0.15 * std::min(1.0, query.statistics.row_variation) : 1;
@@ -147,7 +147,7 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
 // which is faster there, would not be chosen.
 TermFactors term_factors(const FusedAttentionTraits& traits) {
   if (traits.terms == 0) return {};
-  return {.wgmma_scores = 1.45, .works = traits.value_size > 64 ? 1.3 : 1.16};
+  return {.wgmma_scores = 1.38, .works = traits.value_size > 64 ? 1.3 : 1.16};
 }
 
 std::int64_t workspace_bytes(const AttentionQuery& query, const Cut& cut) {

@@ -50,11 +50,12 @@ struct Cut {
 
 /// How fast blocks are.
 struct Pace {
-  double resident = 1;      ///< blocks of an SM
-  double tile_cycles = 0;   ///< in which an SM does nothing but one tile of one block
-  double least_cycles = 0;  ///< from one tile of a block to the next
-  double start_cycles = 0;  ///< of a block's work before its first tile and behind its last
-  double least_copied = 0;  ///< cycles in which an SM gathers a tile
+  double resident = 1;       ///< blocks of an SM
+  double tile_cycles = 0;    ///< in which an SM does nothing but one tile of one block
+  double least_cycles = 0;   ///< from one tile of a block to the next
+  double start_cycles = 0;   ///< of a block's work before its first tile and behind its last
+  double shared_cycles = 0;  ///< in which an SM gathers a tile
+  double copied_cycles = 0;  ///< in which a block does
 };
 
 /// The share of a block's tiles that each of its parts takes.

@@ -60,32 +60,35 @@ const char* reason(const AttentionQuery& query, const FusedWgmmaConfig& config) 
 }
 
 // The cost model: cycles of an SM for a tile of a block, by its products and exponentials, and by what is gathered.
-// Fitted to an H200's best configs at masks of 98 to 99.5 % zeros (bench/notes/fused_attention.md#what-was-found).
+// Fitted to 15 medians of an H200 at masks of 98 to 99.5 % zeros, which it meets within 3 % (root mean square,
+// bench/notes/fused_attention.md#tiles-that-warpgroups-skip).
 
 double tile_cycles(const FusedAttentionTraits& t, const FusedWgmmaConfig& c) {
-  constexpr double multiply_adds_per_cycle = 2620;  // beside exponentials
-  constexpr double cycles_per_score = 0.127;
+  constexpr double multiply_adds_per_cycle = 3060;  // beside exponentials
+  constexpr double cycles_per_score = 0.186;
+  constexpr double longer_steps = 0.83, more_warpgroups = 0.87;  // hide more of each other
   const double scores = static_cast<double>(block_queries(c)) * tile_keys();
   const double multiply_adds = fused_attention::products_of_terms(t) * static_cast<double>(t.key_size + value_width(t));
   return fused_attention::term_factors(t).wgmma_scores * scores *
-         (multiply_adds / multiply_adds_per_cycle + cycles_per_score);
-}
-
-double copied_cycles(const FusedAttentionTraits& t) {
-  constexpr double bytes_per_cycle = 26;
-  return 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size) / bytes_per_cycle;
+         (multiply_adds / multiply_adds_per_cycle + cycles_per_score) * (c.step_tiles > 1 ? longer_steps : 1) *
+         (c.groups * c.min_blocks > 2 ? more_warpgroups : 1);
 }
 
 double predict_us(const AttentionQuery& query, const FusedWgmmaConfig& config) {
+  constexpr double gathered_per_cycle = 29.5, gathered_by_warpgroup = 21.5;  // bytes
   // Of one warpgroup: products, exponentials, barriers. What is waited for is shared by the tiles of a step.
   const double from_tile_to_tile = 900 + 500.0 / config.step_tiles;
   const FusedAttentionTraits t = fused_attention::traits(query);
+  const double tile_bytes = 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size);
+  const bool loads_ahead =
+      config.persistent && !config.skips_tiles;  // of warpgroups that skip, the last to store tells
   return fused_attention::predict_us(query, fused_attention::cut_of(query, config),
                                      {.resident = static_cast<double>(config.min_blocks),
                                       .tile_cycles = tile_cycles(t, config),
                                       .least_cycles = from_tile_to_tile,
-                                      .start_cycles = config.persistent ? 1000.0 : 4000.0,
-                                      .least_copied = copied_cycles(t)});
+                                      .start_cycles = loads_ahead ? 1000.0 : 4000.0,
+                                      .shared_cycles = tile_bytes / gathered_per_cycle,
+                                      .copied_cycles = tile_bytes / gathered_by_warpgroup});
 }
 
 // The space, as tables.

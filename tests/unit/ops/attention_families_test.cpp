@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "ops/attention/fused.hpp"
 #include "ops/attention/problem.hpp"
 #include "ops/families.hpp"
@@ -46,6 +48,46 @@ TEST_CASE("fused_wgmma is expected to be faster than fused_mma where wide values
     CHECK(wgmma->predict_us(*query, wgmma->default_config(*query)) <
           mma->predict_us(*query, mma->default_config(*query)));
   }
+}
+
+TEST_CASE("fused_wgmma is expected to skip tiles where L2 limits blocks of 64 queries, and products those of 192") {
+  const auto wgmma = ops::make_fused_wgmma();
+  test::FakeDevice hopper;
+  const auto chosen = [&](double zeros, std::int64_t size) {
+    constexpr std::int64_t tokens = 12288;
+    const double mean = (1 - zeros) * tokens;
+    const auto longest = static_cast<std::int64_t>(mean) + 1;
+    const TopologyStatistics mask{.rows = tokens,
+                                  .cols = tokens,
+                                  .nonzeros = static_cast<std::int64_t>(mean * tokens),
+                                  .longest_row = longest,
+                                  .mean_row = mean};
+    const SparseAttention problem{.n = size, .batch = 8, .element = Dtype::bf16};
+    return wgmma->default_config(*ops::make_query(problem, mask, &hopper)).to_map();
+  };
+  for (const double zeros : {0.98, 0.99}) {
+    CHECK(chosen(zeros, 128).at("skips_tiles") == "true");
+    CHECK(chosen(zeros, 128).at("groups") == "3");
+    CHECK(chosen(zeros, 64).at("step_tiles") == "2");
+  }
+  CHECK(chosen(0.995, 128).at("groups") == "1");
+}
+
+TEST_CASE("fused_wgmma skips no tiles where a query meets its keys in order: with biases, and causal") {
+  const auto wgmma = ops::make_fused_wgmma();
+  test::FakeDevice hopper;
+  SparseAttention problem{.n = 64, .batch = 8, .element = Dtype::bf16};
+  const auto skipping = [&](const SparseAttention& of) {
+    const auto query = ops::make_query(of, test::sparse_transformer, &hopper);
+    const std::vector<ops::Config> space = wgmma->space(*query);
+    return std::any_of(space.begin(), space.end(), [&](const ops::Config& config) {
+      return config.to_map().at("skips_tiles") == "true" && !wgmma->forbidden(*query, config);
+    });
+  };
+  CHECK(skipping(problem));
+  CHECK_FALSE(skipping(biased(problem)));
+  problem.causal = true;
+  CHECK_FALSE(skipping(problem));
 }
 
 TEST_CASE("fused_wgmma declines f32 whose sums have no registers, with biases and without") {
