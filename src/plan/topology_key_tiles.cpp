@@ -55,7 +55,8 @@ void TopologyForms::derive_key_tiles(const ops::Queue& queue, ops::QueryBlocks b
 void TopologyForms::derive_key_starts(const ops::Queue& queue, ops::QueryBlocks blocks, bool& queued) {
   KeyTable& table = key_tables.at(blocks);
   if (table.starts || table.tile_count == 0) return;
-  table.starts = ops::QueuedMemory(queue, std::int64_t{table.tile_count} * blocks.queries * sizeof(std::int32_t));
+  table.starts =
+      ops::QueuedMemory(queue, std::int64_t{table.tile_count} * blocks.queries * std::int64_t{sizeof(std::int32_t)});
   queued = true;
   ops::start_key_tiles(queue, arrays(), blocks, table.parts(), table.starts.as<std::int32_t>());
 }
