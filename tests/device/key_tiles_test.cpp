@@ -63,7 +63,7 @@ TEST_CASE("tiles of keys are made once for each size of blocks, and refused wher
   const auto topology = on.topology(sparse::uniform(100, 200, 0.5, seed).view());
   const std::int64_t before = topology->device_bytes();
   const KeyTiles first = topology->pointers({.key_tile_queries = 64}).key_tiles;
-  CHECK(topology->device_bytes() >= before + first.tile_count * (tile_keys() + tile_words(64)) * 4);
+  CHECK(topology->device_bytes() >= before + std::int64_t{first.tile_count} * (tile_keys() + tile_words(64)) * 4);
   CHECK(topology->pointers({.key_tile_queries = 64}).key_tiles.bits == first.bits);
   CHECK(topology->pointers({.key_tile_queries = 128}).key_tiles.bits != first.bits);
 
