@@ -11,6 +11,7 @@
 #include "attention/attention_output.h"
 #include "attention/attention_work.h"
 #include "attention/dropout.h"
+#include "attention/stage_reader.h"
 #include "attention/step_bias.h"
 #include "attention/taken_tiles.h"
 #include "attention/tile_copies.h"
@@ -79,43 +80,13 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
                               AttentionGroup<F>& group) {
   if (work.first_tile == work.end_tile) return;
   constexpr int step = F::config.step_tiles;
-  constexpr bool apart = values_apart(F::traits);
-  RingPlace<F::config.stages>& ring = place.ring;
+  StageReader<F> reader{stages, place.ring};
   unsigned bits[step], next_bits[step], kept[step];
   const Dropout<F> dropout(args, work.head);
   const long long first_row = work.first_row + strip * strip_queries();
-  const auto wait_full = [&] {
-    wait_barrier(stages.full(ring.stage), ring.parity);
-    publish_to_async_proxy();
-  };
-  const auto begin_values = [&](const RingPlace<F::config.stages>& of) {
-    if constexpr (apart) {
-      wait_barrier(stages.values_full(of.stage), of.parity);
-      publish_to_async_proxy();
-    }
-    group.begin_values(stages.stage(of.stage));
-  };
   const auto exponentiate = [&](auto between) {
-    group.exponentiate(bits, kept, stages.stage(ring.stage), between);
-    if constexpr (apart) arrive(stages.empty(ring.stage));  // every lane, of what it read itself
-  };
-  const auto release_values = [&](unsigned stage) {
-    if ((F::traits.terms > 0 && !apart) || threadIdx.x % 32 == 0) arrive(stages.values_empty(stage));
-  };
-  // A stage that is not awaited would be released for the tile before.
-  const auto skip_tiles = [&](int count) {
-    if constexpr (F::config.skips_tiles) {
-#pragma unroll 1
-      for (; count > 0; --count) {
-        wait_barrier(stages.full(ring.stage), ring.parity);
-        if constexpr (apart) {
-          arrive(stages.empty(ring.stage));
-          wait_barrier(stages.values_full(ring.stage), ring.parity);
-        }
-        release_values(ring.stage);
-        ring.advance();
-      }
-    }
+    group.exponentiate(bits, kept, reader.stage(), between);
+    reader.release_keys();
   };
   const TakenTiles<F> taken(args, group.number());
   int tile = taken.first(work);
@@ -127,9 +98,9 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   wait_barrier(stages.queries_full(), place.queries);
   place.queries ^= 1;
   group.take_queries();
-  skip_tiles(tile - work.first_tile);
-  wait_full();
-  group.begin_scores(stages.stage(ring.stage));
+  reader.skip(tile - work.first_tile);
+  reader.wait_keys();
+  group.begin_scores(reader.stage());
   load_tile_bits<F>(next_bits, args, work, next, strip);
   group.take_bias(places, bits);
   load_tile_places<F>(places, args, next, work.end_tile, strip);
@@ -139,12 +110,13 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   group.take();
 #pragma unroll 1
   while (next < work.end_tile) {
-    const RingPlace<F::config.stages> before = ring;
-    ring.advance();
-    skip_tiles(next - tile - step);
-    wait_full();
-    group.begin_scores(stages.stage(ring.stage));
-    begin_values(before);
+    const RingPlace<F::config.stages> before = reader.ring;
+    reader.ring.advance();
+    reader.skip(next - tile - step);
+    reader.wait_keys();
+    group.begin_scores(reader.stage());
+    reader.wait_values(before);
+    group.begin_values(stages.stage(before.stage));
     tile = next;
     next = taken.behind(tile, seen);
     seen = taken.look_behind(next);
@@ -158,17 +130,18 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
     // Values are waited for where their products are done by then, so that their stage is soon copied to again.
     exponentiate([&] {
       wait_multiplications();
-      release_values(before.stage);
+      reader.release_values(before.stage);
     });
     group.take();
   }
   if constexpr (F::config.persistent) arrive(stages.queries_empty());  // every lane for what it may have read
-  begin_values(ring);
+  reader.wait_values(reader.ring);
+  group.begin_values(reader.stage());
   wait_multiplications();
   if constexpr (F::config.persistent || F::config.skips_tiles) {
-    release_values(ring.stage);
-    ring.advance();
-    skip_tiles(work.end_tile - tile - 1);
+    reader.release_values(reader.ring.stage);
+    reader.ring.advance();
+    reader.skip(work.end_tile - tile - 1);
   }
   group.finish((work.end_tile - work.first_tile) * tile_keys());
 }
