@@ -109,23 +109,18 @@ double expected_tiles(const AttentionQuery& query, int block_queries) {
 
 }  // namespace
 
-double taken_share(const AttentionQuery& query, const Cut& cut) {
-  if (cut.parts == 1) return 1;
-  return expected_tiles(query, cut.block_queries / cut.parts) / expected_tiles(query, cut.block_queries);
-}
-
 double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace) {
   constexpr double launch_us = 3, join_us = 3;
   constexpr double l2_bytes_per_us = 7.8e6;
   const FusedAttentionTraits t = traits(query);
   const Machine machine = machine_of(query);
-  // The last tile of a class is half empty.
-  const double tiles = expected_tiles(query, cut.block_queries) + (key_classes(cut.parts) - 1) / 2.0;
+  const double full_tiles = expected_tiles(query, cut.block_queries);
+  const double tiles = full_tiles + (key_classes(cut.parts) - 1) / 2.0;  // the last tile of a class is half empty
+  const double share = cut.parts == 1 ? 1 : expected_tiles(query, cut.block_queries / cut.parts) / full_tiles;
   const auto blocks =
       static_cast<double>(query_blocks(query.statistics.rows, cut.block_queries) * query.attention().batch) *
       cut.column_parts;
   const double together = std::min(pace.resident, std::ceil(blocks * cut.slices / machine.multiprocessors));
-  const double share = taken_share(query, cut);
   const double of_tile = std::max({together * share * pace.tile_cycles, share * pace.least_cycles,
                                    together * pace.shared_cycles, pace.copied_cycles});
   const double waves = std::max(1.0, blocks * cut.slices / (machine.multiprocessors * pace.resident));

@@ -58,9 +58,6 @@ struct Pace {
   double copied_cycles = 0;  ///< in which a block does
 };
 
-/// The share of a block's tiles that each of its parts takes.
-double taken_share(const AttentionQuery& query, const Cut& cut);
-
 /// The cost model, for ranking only: the SMs' work, or what all blocks read from L2.
 double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace);
 

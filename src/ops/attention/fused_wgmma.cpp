@@ -80,8 +80,7 @@ double predict_us(const AttentionQuery& query, const FusedWgmmaConfig& config) {
   const double from_tile_to_tile = 900 + 500.0 / config.step_tiles;
   const FusedAttentionTraits t = fused_attention::traits(query);
   const double tile_bytes = 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size);
-  const bool loads_ahead =
-      config.persistent && !config.skips_tiles;  // of warpgroups that skip, the last to store tells
+  const bool loads_ahead = config.persistent && !config.skips_tiles;  // blocks that skip gained nothing by staying
   return fused_attention::predict_us(query, fused_attention::cut_of(query, config),
                                      {.resident = static_cast<double>(config.min_blocks),
                                       .tile_cycles = tile_cycles(t, config),
