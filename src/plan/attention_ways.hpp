@@ -45,16 +45,20 @@ inline double head_groups(std::int64_t batch, std::int64_t heads) {
   return static_cast<double>(groups);
 }
 
+/// What cost models leave out of the composition's steps in 16 bits, which read many short lines: nine of an H200 take
+/// 1.12 to 1.46 of it, while f32's take 0.92 to 1.11 (bench/notes/softmax_and_attention.md).
+inline double predictions_take(const SparseAttention& forward) { return forward.element == Dtype::f32 ? 1.0 : 1.25; }
+
 /// What the composition is expected to take, without planning it.
 template <class State, class Problem>
 double composed_us(const Planner& planner, const Problem& problem, const Topology& mask, const PlanOptions& options) {
   const SparseAttention& forward = State::forward_of(problem);
   const AttentionSteps of(forward, mask.statistics(), heads_at_once(forward, mask.statistics()));
-  double us = 0;
+  Expected sum;
   empty_state<State>(planner, problem, mask, options)->each_step(of, [&](auto, const auto& step) {
-    us += expected_us(planner, step, mask, options);
+    sum += expected(planner, step, mask, options);
   });
-  return us * head_groups(of.batch(), of.heads());
+  return (sum.measured_us + predictions_take(forward) * sum.predicted_us) * head_groups(of.batch(), of.heads());
 }
 
 /// What a planned state's choices are expected to take, measured where they were.
@@ -72,7 +76,7 @@ std::shared_ptr<State> cheaper_state(const Planner& planner, const Problem& prob
                                      const PlanOptions& options) {
   const SparseAttention& forward = State::forward_of(problem);
   if (beyond_composition(forward) != nullptr) return fused_state<State>(planner, problem, mask, options);
-  const double fused_us = expected_us(planner, typename State::Fused{forward}, mask, options);
+  const double fused_us = expected(planner, typename State::Fused{forward}, mask, options).us();
   if (std::isinf(fused_us)) return composed_state<State>(planner, problem, mask, options);
   if (options.effort < Effort::quick || planner.session()->cache_only()) {
     return fused_us <= composed_us<State>(planner, problem, mask, options)

@@ -8,6 +8,11 @@ double expected_us(const ops::Query& query, const Decision& decision) {
   return decision.median_us ? *decision.median_us : decision.family->predict_us(query, decision.config);
 }
 
+Expected expected(const ops::Query& query, const Decision& decision) {
+  const double us = expected_us(query, decision);
+  return decision.median_us ? Expected{.measured_us = us} : Expected{.predicted_us = us};
+}
+
 bool is_tuned(Provenance provenance) {
   switch (provenance) {
     case Provenance::tuned_here:

@@ -34,6 +34,21 @@ struct Decision {
 /// Predicted or, if it was measured on this problem, measured microseconds of a decision.
 double expected_us(const ops::Query& query, const Decision& decision);
 
+/// Microseconds that choices are expected to take: what medians say of those that were measured, and cost models of the
+/// others.
+struct Expected {
+  double measured_us = 0;
+  double predicted_us = 0;
+
+  double us() const { return measured_us + predicted_us; }
+  Expected& operator+=(const Expected& other) {
+    measured_us += other.measured_us;
+    predicted_us += other.predicted_us;
+    return *this;
+  }
+};
+Expected expected(const ops::Query& query, const Decision& decision);
+
 /// The kernels of a config's launches, loaded. Calls `compiling` before each compile. Errors: as Kernels::get.
 std::vector<std::shared_ptr<const ReadyKernel>> ready_kernels(Kernels& kernels,
                                                               const std::vector<ops::Launch>& launches,

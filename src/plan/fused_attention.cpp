@@ -113,14 +113,14 @@ bool is_fused_family(const std::string& name) {
   return ops::find_family("attention", name) != nullptr || ops::find_family("attention_backward", name) != nullptr;
 }
 
-double expected_us(const Planner& planner, const FusedAttention& problem, const Topology& mask,
-                   const PlanOptions& options) {
-  return expected_us_of(planner, problem, mask, options);
+Expected expected(const Planner& planner, const FusedAttention& problem, const Topology& mask,
+                  const PlanOptions& options) {
+  return expected_of(planner, problem, mask, options);
 }
 
-double expected_us(const Planner& planner, const FusedAttentionBackward& problem, const Topology& mask,
-                   const PlanOptions& options) {
-  return expected_us_of(planner, problem, mask, options);
+Expected expected(const Planner& planner, const FusedAttentionBackward& problem, const Topology& mask,
+                  const PlanOptions& options) {
+  return expected_of(planner, problem, mask, options);
 }
 
 template Task rebuild<FusedAttentionBackward>(const Planner&, std::string_view, const TaskText&, const Topology&,

@@ -5,6 +5,7 @@
 
 #include "ops/attention/problem.hpp"
 #include "plan/attention_steps.hpp"
+#include "plan/decision.hpp"
 #include "plan/make_plan.hpp"
 
 namespace vostok {
@@ -22,10 +23,10 @@ PlanStatePointer rebind_plan(const PlanState& old, const FusedAttentionBackward&
 bool is_fused_family(const std::string& name);
 
 /// What the plan is expected to take; infinite where no family serves the problem.
-double expected_us(const Planner& planner, const FusedAttention& problem, const Topology& mask,
-                   const PlanOptions& options);
-double expected_us(const Planner& planner, const FusedAttentionBackward& problem, const Topology& mask,
-                   const PlanOptions& options);
+Expected expected(const Planner& planner, const FusedAttention& problem, const Topology& mask,
+                  const PlanOptions& options);
+Expected expected(const Planner& planner, const FusedAttentionBackward& problem, const Topology& mask,
+                  const PlanOptions& options);
 
 }  // namespace plan
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "plan/decision.hpp"
 #include "plan/planner.hpp"
 
 namespace vostok::plan {
@@ -33,12 +34,11 @@ PlanStatePointer rebind_plan(const PlanState& old, const Sddmm& problem, const T
 PlanStatePointer rebind_plan(const PlanState& old, const Softmax& problem, const Topology& topology);
 PlanStatePointer rebind_plan(const PlanState& old, const SoftmaxBackward& problem, const Topology& topology);
 
-/// What the plan of a step is expected to take (expected_us_of, plan/operation.hpp).
-double expected_us(const Planner& planner, const Spmm& problem, const Topology& topology, const PlanOptions& options);
-double expected_us(const Planner& planner, const Sddmm& problem, const Topology& topology, const PlanOptions& options);
-double expected_us(const Planner& planner, const Softmax& problem, const Topology& topology,
-                   const PlanOptions& options);
-double expected_us(const Planner& planner, const SoftmaxBackward& problem, const Topology& topology,
-                   const PlanOptions& options);
+/// What the plan of a step is expected to take (expected_of, plan/operation.hpp).
+Expected expected(const Planner& planner, const Spmm& problem, const Topology& topology, const PlanOptions& options);
+Expected expected(const Planner& planner, const Sddmm& problem, const Topology& topology, const PlanOptions& options);
+Expected expected(const Planner& planner, const Softmax& problem, const Topology& topology, const PlanOptions& options);
+Expected expected(const Planner& planner, const SoftmaxBackward& problem, const Topology& topology,
+                  const PlanOptions& options);
 
 }  // namespace vostok::plan

@@ -115,19 +115,19 @@ std::shared_ptr<const PlanState> plan_operation(const Planner& planner, const Pr
   return state;
 }
 
-/// Microseconds that a plan is expected to take, without making it. Infinite where no family serves the problem.
+/// What a plan is expected to take, without making it. Infinite where no family serves the problem.
 template <class Problem>
-double expected_us_of(const Planner& planner, const Problem& problem, const Topology& topology,
-                      const PlanOptions& options) {
+Expected expected_of(const Planner& planner, const Problem& problem, const Topology& topology,
+                     const PlanOptions& options) {
   using Op = Operation<Problem>;
   const TopologyStatistics statistics = statistics_for(planner, problem, topology);
-  double us = 0;
+  Expected sum;
   for (const ops::SizeRange& n : Op::ranges(problem, statistics)) {
     const auto query = Op::query(problem, statistics, n, &planner.session()->device());
     apply_options(*query, options);
-    us += planner.expected_us(*query, options.effort);
+    sum += planner.expected(*query, options.effort);
   }
-  return us;
+  return sum;
 }
 
 /// Context::plan for an operation with a mask.

@@ -365,23 +365,24 @@ Decision Planner::predicted(const ops::Query& query, std::string note) const {
   return best;
 }
 
-double Planner::expected_us(const ops::Query& query, Effort effort) const {
+Expected Planner::expected(const ops::Query& query, Effort effort) const {
   const Effort asked = effort == Effort::heuristic ? effort : Effort::cached;  // others find the same rows
   return *expected_.get(memo_key(query, asked), [&] { return expected_once(query, asked); });
 }
 
-double Planner::expected_once(const ops::Query& query, Effort effort) const {
+Expected Planner::expected_once(const ops::Query& query, Effort effort) const {
+  constexpr Expected never = {.predicted_us = std::numeric_limits<double>::infinity()};
   const bool cache_only = session_->cache_only();
   if (effort != Effort::heuristic || cache_only) {
     // The plan counts rows that the rules forbid.
     const auto found =
         first_stored(query, !cache_only, [&](const WinnerMatch& match) { return from_match(query, match); });
-    if (found) return plan::expected_us(query, *found);
-    if (cache_only) return std::numeric_limits<double>::infinity();
+    if (found) return plan::expected(query, *found);
+    if (cache_only) return never;
   }
   std::string reasons;
   const auto choice = plan::cheapest(query, session_->max_workspace_bytes(), reasons);
-  return choice ? choice->us : std::numeric_limits<double>::infinity();
+  return choice ? Expected{.predicted_us = choice->us} : never;
 }
 
 /// Without kernels. If no family serves the query, the family is null and `reasons` says why.

@@ -9,6 +9,7 @@
 
 #include "base/single_flight.hpp"
 #include "plan/beside.hpp"
+#include "plan/decision.hpp"
 #include "plan/plan_state.hpp"
 #include "tune/case.hpp"
 #include "tune/tuner.hpp"
@@ -65,9 +66,9 @@ class Planner : public std::enable_shared_from_this<Planner> {
   std::optional<Choice> rebind(const Choice& old, std::shared_ptr<const ops::Query> query,
                                const Topology& topology) const;
 
-  /// Microseconds of the choice that a plan of this effort would find stored, or else of the cost models'. Compiles
-  /// nothing. Infinite where there is none.
-  double expected_us(const ops::Query& query, Effort effort) const;
+  /// Of the choice that a plan of this effort would find stored, or else of the cost models'. Compiles nothing.
+  /// Infinite where there is none.
+  Expected expected(const ops::Query& query, Effort effort) const;
 
   Explanation explain(const Choice& choice, Detail detail) const;
 
@@ -106,7 +107,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
   std::optional<Decision> asked_for(const ops::Query& query, const WinnerMatch& match) const;
   std::optional<Decision> loaded(const Task& task, Decision decision) const;
   Decision heuristic(const Task& task, std::string note) const;
-  double expected_once(const ops::Query& query, Effort effort) const;
+  Expected expected_once(const ops::Query& query, Effort effort) const;
   Decision cheapest(const ops::Query& query, std::string& reasons) const;
   Decision tuned(const Task& task, const PlanOptions& options) const;
   Decision with_kernels(const Task& task, Decision decision) const;
@@ -115,7 +116,7 @@ class Planner : public std::enable_shared_from_this<Planner> {
 
   std::shared_ptr<Session> session_;
   mutable SingleFlight<std::string, Decision> memo_;  ///< never holds a plan, a topology or device memory
-  mutable SingleFlight<std::string, double> expected_;
+  mutable SingleFlight<std::string, Expected> expected_;
 };
 
 }  // namespace vostok::plan

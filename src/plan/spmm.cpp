@@ -190,8 +190,8 @@ PlanStatePointer make_plan(const Planner& planner, const Spmm& problem, const To
   return plan_masked(planner, problem, topology, options);
 }
 
-double expected_us(const Planner& planner, const Spmm& problem, const Topology& topology, const PlanOptions& options) {
-  return expected_us_of(planner, problem, topology, options);
+Expected expected(const Planner& planner, const Spmm& problem, const Topology& topology, const PlanOptions& options) {
+  return expected_of(planner, problem, topology, options);
 }
 
 PlanStatePointer rebind_plan(const PlanState& old, const Spmm& problem, const Topology& topology) {

@@ -16,6 +16,7 @@ struct FusedWgmmaConfig {
   bool keeps_queries = false;  ///< queries stay in registers
   bool persistent = false;     ///< blocks stay, and load what comes next while they store
   bool skips_tiles = false;    ///< a tile has keys that the same warpgroups name; others skip it
+  bool values_apart = false;   ///< values have barriers of their own: keys are free before their values are
 
   friend constexpr bool operator==(const FusedWgmmaConfig&, const FusedWgmmaConfig&) = default;
 };
@@ -30,6 +31,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("keeps_queries", config.keeps_queries);
   visit("persistent", config.persistent);
   visit("skips_tiles", config.skips_tiles);
+  visit("values_apart", config.values_apart);
 }
 
 constexpr int threads(const FusedWgmmaConfig& config) { return group_threads(config.groups); }
@@ -53,10 +55,6 @@ constexpr int step_slab_bytes(const FusedAttentionTraits& traits, const FusedWgm
 constexpr int wgmma_stage_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
   return step_slab_bytes(traits, config) + (traits.terms > 0 ? 1024 : 0);
 }
-/// Whether values have barriers of their own: keys are then free before their values are, and two stages are enough for
-/// lines that are so long.
-constexpr bool values_apart(const FusedAttentionTraits& traits) { return traits.terms == 2; }
-
 constexpr int query_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
   return config.groups * key_slabs(traits) * slab_bytes(group_queries());
 }
@@ -107,6 +105,8 @@ constexpr void kernel_rules(RuleCheck& rule, const FusedAttentionTraits& t, cons
   rule("min_blocks is 1 to 3", [&] { return within(c.min_blocks, 1, 3); });
   rule("a warpgroup skips tiles of others, where steps are of one tile, and keys of all tiles need not ascend",
        [&] { return !c.skips_tiles || (c.groups > 1 && c.stages > 2 && c.step_tiles == 1 && !t.causal && !t.biased); });
+  rule("values of two terms are apart, as no more than two stages of them fit",
+       [&] { return c.values_apart || t.terms < 2; });
   rule("queries of terms stay in shared memory", [&] { return t.terms == 0 || !c.keeps_queries; });
 }
 

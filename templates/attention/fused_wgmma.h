@@ -60,7 +60,7 @@ __device__ inline void copy_tiles(const FusedAttentionArgs& args, const Attentio
 #pragma unroll 1
   while (copies.has_next()) {
     wait_barrier(stages.empty(place.ring.stage), place.ring.parity ^ 1);
-    if constexpr (values_apart(F::traits)) {
+    if constexpr (F::config.values_apart) {
       copies.copy_keys({stages.stage(place.ring.stage)});
       arrive_after_copies(stages.full(place.ring.stage));
       wait_barrier(stages.values_empty(place.ring.stage), place.ring.parity ^ 1);
@@ -84,9 +84,11 @@ __device__ inline void attend(const FusedAttentionArgs& args, const AttentionWor
   unsigned bits[step], next_bits[step], kept[step];
   const Dropout<F> dropout(args, work.head);
   const long long first_row = work.first_row + strip * strip_queries();
+  constexpr bool reads_exponents = StageReader<F>::lanes_release;
   const auto exponentiate = [&](auto between) {
+    if constexpr (!reads_exponents) reader.release_keys();
     group.exponentiate(bits, kept, reader.stage(), between);
-    reader.release_keys();
+    if constexpr (reads_exponents) reader.release_keys();
   };
   const TakenTiles<F> taken(args, group.number());
   int tile = taken.first(work);
@@ -157,8 +159,8 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
 #pragma unroll
     for (unsigned i = 0; i < config.stages; ++i) {
       initialise_barrier(stages.full(i), 128);
-      initialise_barrier(stages.empty(i), (F::traits.terms > 0 ? 128 : 4) * config.groups);
-      if constexpr (values_apart(F::traits)) {
+      initialise_barrier(stages.empty(i), (StageReader<F>::lanes_release ? 128 : 4) * config.groups);
+      if constexpr (F::config.values_apart) {
         initialise_barrier(stages.values_full(i), 128);
         initialise_barrier(stages.values_empty(i), 4 * config.groups);
       }

@@ -10,7 +10,9 @@ namespace vostok {
 
 template <class F>
 struct StageReader {
-  static constexpr bool apart = values_apart(F::traits);
+  static constexpr bool apart = F::config.values_apart;
+  /// Every lane, of what it read itself: exponents of terms. Else one of each warp.
+  static constexpr bool lanes_release = F::traits.terms > 0;
   const AttentionStages<F>& stages;
   RingPlace<F::config.stages>& ring;
 
@@ -27,10 +29,10 @@ struct StageReader {
   }
 
   __device__ void release_keys() const {
-    if constexpr (apart) arrive(stages.empty(ring.stage));  // every lane, of what it read itself
+    if (apart && (lanes_release || threadIdx.x % 32 == 0)) arrive(stages.empty(ring.stage));
   }
   __device__ void release_values(unsigned stage) const {
-    if ((F::traits.terms > 0 && !apart) || threadIdx.x % 32 == 0) arrive(stages.values_empty(stage));
+    if ((lanes_release && !apart) || threadIdx.x % 32 == 0) arrive(stages.values_empty(stage));
   }
 
   /// Goes on by so many stages that others read. One that is not awaited would be released for the tile before.

@@ -14,8 +14,8 @@ struct FusedWgmmaShared {
   unsigned long long empty[F::config.stages];
   unsigned long long queries_full;
   unsigned long long queries_empty;
-  unsigned long long values_full[values_apart(F::traits) ? F::config.stages : 1];
-  unsigned long long values_empty[values_apart(F::traits) ? F::config.stages : 1];
+  unsigned long long values_full[F::config.values_apart ? F::config.stages : 1];
+  unsigned long long values_empty[F::config.values_apart ? F::config.stages : 1];
   unsigned biases[biases_in_shared(F::traits) ? bias_bytes(F::traits, F::config) / 4 : 1];
 };
 
@@ -50,10 +50,10 @@ struct AttentionStages {
   __device__ unsigned queries_full() const { return empty(F::config.stages); }
   __device__ unsigned queries_empty() const { return queries_full() + barrier_bytes(); }
   __device__ unsigned values_full(unsigned i) const {
-    return values_apart(F::traits) ? queries_empty() + (1 + i) * barrier_bytes() : full(i);
+    return F::config.values_apart ? queries_empty() + (1 + i) * barrier_bytes() : full(i);
   }
   __device__ unsigned values_empty(unsigned i) const {
-    return values_apart(F::traits) ? values_full(F::config.stages) + i * barrier_bytes() : empty(i);
+    return F::config.values_apart ? values_full(F::config.stages) + i * barrier_bytes() : empty(i);
   }
   __device__ unsigned biases() const { return values_empty(F::config.stages); }
 };

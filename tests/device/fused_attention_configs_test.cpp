@@ -36,7 +36,8 @@ const std::vector<test::TriedFamily>& tried() {
                      {"min_blocks", {"1", "2"}},
                      {"keeps_queries", {"false", "true"}},
                      {"persistent", {"false", "true"}},
-                     {"skips_tiles", {"false", "true"}}}});
+                     {"skips_tiles", {"false", "true"}},
+                     {"values_apart", {"false", "true"}}}});
     return made;
   }();
   return list;

@@ -71,6 +71,7 @@ TEST_CASE("fused_wgmma is expected to skip tiles where L2 limits blocks of 64 qu
     CHECK(chosen(zeros, 64).at("step_tiles") == "2");
   }
   CHECK(chosen(0.995, 128).at("groups") == "1");
+  CHECK(chosen(0.995, 128).at("values_apart") == "true");
 }
 
 TEST_CASE("fused_wgmma skips no tiles where a query meets its keys in order: with biases, and causal") {

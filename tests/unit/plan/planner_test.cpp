@@ -28,7 +28,8 @@ struct Planning {
   SpmmPlan plan(const Spmm& problem, const PlanOptions& options = {}) {
     return SpmmPlan(make_plan(*planner, problem, topology, options));
   }
-  double expected_us(const Spmm& problem) { return plan::expected_us(*planner, problem, topology, {}); }
+  plan::Expected expected(const Spmm& problem) { return plan::expected(*planner, problem, topology, {}); }
+  double expected_us(const Spmm& problem) { return expected(problem).us(); }
   FieldMap default_config() { return plan(Spmm{.n = 64}, {.effort = Effort::heuristic}).config(); }
 };
 
@@ -284,10 +285,12 @@ TEST_CASE("what a problem is expected to take is looked up once, and anew after 
   CHECK(tuning.finds == 1);
   planning.plan(problem, {.effort = Effort::full, .budget_seconds = 0});
   CHECK(planning.expected_us(problem) == 2);
+  CHECK(planning.expected(problem).measured_us == 2);
   CHECK(tuning.finds == 1);  // neighbours are not asked
   tuning.matches.clear();
   planning.planner->forget();
-  CHECK(planning.expected_us(problem) != 2);
+  CHECK(planning.expected(problem).measured_us == 0);
+  CHECK(planning.expected(problem).predicted_us > 0);
 }
 
 TEST_CASE("a stored choice that the rules forbid counts for the plan, not for what it is expected to take") {
