@@ -17,8 +17,10 @@ struct BackwardSlabs {
                        own_value_part = slabs_of(traits.value_size) * bytes;
   static constexpr int values = line_parts(traits) * key_part, own_values = line_parts(traits) * own_key_part;
 
-  static __device__ unsigned key(int line, int chunk) { return in_slabs<traits.key_size>(key_part, line, chunk); }
-  static __device__ unsigned value(int line, int chunk) {
+  static __device__ constexpr unsigned key(int line, int chunk) {
+    return in_slabs<traits.key_size>(key_part, line, chunk);
+  }
+  static __device__ constexpr unsigned value(int line, int chunk) {
     return values + in_slabs<traits.value_size>(value_part, line, chunk);
   }
   static __device__ unsigned own_key(int line, int chunk) {
@@ -33,7 +35,7 @@ struct BackwardSlabs {
 
   /// Chunks of a line's first part come first.
   template <int size>
-  static __device__ unsigned in_slabs(int part_bytes, int line, int chunk) {
+  static __device__ constexpr unsigned in_slabs(int part_bytes, int line, int chunk) {
     constexpr int chunks = size / 8;
     const int part = line_parts(traits) == 1 ? 0 : chunk / chunks, own = chunk - part * chunks;
     return part * part_bytes + own / 8 * bytes + line * 128 + 16 * (own % 8 ^ line % 8);

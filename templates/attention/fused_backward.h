@@ -26,8 +26,8 @@ struct BackwardPlaces {
   static constexpr int values = tile_keys() * key_line, numbers = values + tile_keys() * value_line;
   static constexpr int exponents = numbers + 8 * tile_keys();
 
-  static __device__ unsigned key(int line, int chunk) { return line * key_line + 16 * chunk; }
-  static __device__ unsigned value(int line, int chunk) { return values + line * value_line + 16 * chunk; }
+  static __device__ constexpr unsigned key(int line, int chunk) { return line * key_line + 16 * chunk; }
+  static __device__ constexpr unsigned value(int line, int chunk) { return values + line * value_line + 16 * chunk; }
   static __device__ unsigned own_key(int line, int chunk) { return key(line, chunk); }
   static __device__ unsigned own_value(int line, int chunk) {
     return block_queries(F::config) * key_line + line * value_line + 16 * chunk;

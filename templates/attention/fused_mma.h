@@ -30,8 +30,8 @@ struct PaddedPlaces {
   static constexpr unsigned exponents = tile_keys() * (key_line + value_line);
 
   static __device__ unsigned query(int line, int chunk) { return line * key_line + 16 * chunk; }
-  static __device__ unsigned key(int line, int chunk) { return line * key_line + 16 * chunk; }
-  static __device__ unsigned value(int line, int chunk) {
+  static __device__ constexpr unsigned key(int line, int chunk) { return line * key_line + 16 * chunk; }
+  static __device__ constexpr unsigned value(int line, int chunk) {
     return tile_keys() * key_line + line * value_line + 16 * chunk;
   }
   static __device__ unsigned key_exponent(int line) { return exponents + 4 * line; }

@@ -4,8 +4,7 @@
 //
 // Where a chunk of eight elements lies in shared memory the instruction tells that multiplies: `Places` has
 // query(chunk's line, chunk), key(...) and value(...), bytes from the beginning of the queries or of a stage; and of
-// terms key_exponent(line) and value_exponent(line). Chunks that are multiples of 8 apart, and lines that are multiples
-// of those copied at a time, are as far apart wherever they lie.
+// terms key_exponent(line) and value_exponent(line).
 #pragma once
 
 #include "abi/fused_attention.h"
@@ -67,6 +66,18 @@ __device__ inline void copy_own_lines(const LinesOfHeads& lines, int own_size, l
     copy_line<F, size>(lines.chunk(head, there ? first_row + line : 0), own_size, there,
                        [&](int chunk) { return place(line, chunk + static_cast<int>(threadIdx.x % 8)); });
   }
+}
+
+/// Whether chunks that are multiples of 8 apart, and lines that are multiples of `lines` apart, are as far apart
+/// wherever they lie. Where a line's second term begins in the middle of eight chunks they are not.
+template <int size, int lines, class Place>
+consteval bool places_are_even(Place place) {
+  for (int line = 0; line < 8; ++line)
+    for (int own = 0; own < 8; ++own)
+      for (int chunk = 0; chunk + own < size / 8; chunk += 8)
+        for (int more = 0; more < tile_keys(); more += lines)
+          if (place(line + more, own + chunk) - place(line, own) != place(more, chunk) - place(0, 0)) return false;
+  return true;
 }
 
 /// Terms of lines of so many elements, `rows` of each head.
@@ -184,19 +195,35 @@ class TileCopies {
     for (int i = 0; i < lines; ++i) visit(i, static_cast<unsigned>(max(keys_[0][i], 0)), keys_[0][i] >= 0);
   }
 
+  struct KeyPlace {
+    __device__ constexpr unsigned operator()(int line, int chunk) const { return Places::key(line, chunk); }
+  };
+  struct ValuePlace {
+    __device__ constexpr unsigned operator()(int line, int chunk) const { return Places::value(line, chunk); }
+  };
+
+  /// Copies a thread's chunks of its line `i` of `size` elements to their places in a stage.
+  template <int size, class Place>
+  __device__ void copy_chunks(const unsigned char* from, int own_size, bool there, SharedAddress stage, int i,
+                              Place place) {
+    const int own = static_cast<int>(threadIdx.x % 8);
+    const SharedAddress first = stage + place(line_, own);
+    copy_line<F, size>(from, own_size, there, [&](int chunk) {
+      constexpr bool even = places_are_even<size, at_a_time>(Place{});
+      if constexpr (even) return first + (place(i * at_a_time, chunk) - place(0, 0));
+      else return stage + place(i * at_a_time + line_, own + chunk);
+    });
+  }
+
   __device__ void copy_key(SharedAddress stage, int i, unsigned key, bool there) {
-    const SharedAddress own = stage + Places::key(line_, threadIdx.x % 8);
-    copy_line<F, key_elements<F>()>(
-        key_ + static_cast<unsigned long long>(key) * key_leading_, args_.key_size, there,
-        [&](int chunk) { return own + (Places::key(i * at_a_time, chunk) - Places::key(0, 0)); });
+    copy_chunks<key_elements<F>()>(key_ + static_cast<unsigned long long>(key) * key_leading_, args_.key_size, there,
+                                   stage, i, KeyPlace{});
     if constexpr (traits.terms > 0)
       copy_exponents<F, Places>(args_, head_, static_cast<long long>(key), there, stage, i * at_a_time + line_);
   }
   __device__ void copy_value(SharedAddress stage, int i, unsigned key, bool there) {
-    const SharedAddress own = stage + Places::value(line_, threadIdx.x % 8);
-    copy_line<F, value_elements<F>()>(
-        value_ + static_cast<unsigned long long>(key) * value_leading_, args_.value_size, there,
-        [&](int chunk) { return own + (Places::value(i * at_a_time, chunk) - Places::value(0, 0)); });
+    copy_chunks<value_elements<F>()>(value_ + static_cast<unsigned long long>(key) * value_leading_, args_.value_size,
+                                     there, stage, i, ValuePlace{});
   }
 
   __device__ void begin_head() {

@@ -22,14 +22,14 @@ struct FusedWgmmaShared {
 /// Lines in slabs, whose chunks are exchanged as wgmma's descriptors want it (parts/wgmma.h).
 template <class F>
 struct SlabPlaces {
-  static __device__ unsigned in_slab(int line, int chunk) { return line * 128 + 16 * (chunk % 8 ^ line % 8); }
+  static __device__ constexpr unsigned in_slab(int line, int chunk) { return line * 128 + 16 * (chunk % 8 ^ line % 8); }
   static constexpr int slab = slab_bytes(step_keys(F::config));
   static __device__ unsigned query(int line, int chunk) {
     return (line / group_queries() * key_slabs(F::traits) + chunk / 8) * slab_bytes(group_queries()) +
            in_slab(line % group_queries(), chunk);
   }
-  static __device__ unsigned key(int line, int chunk) { return chunk / 8 * slab + in_slab(line, chunk); }
-  static __device__ unsigned value(int line, int chunk) {
+  static __device__ constexpr unsigned key(int line, int chunk) { return chunk / 8 * slab + in_slab(line, chunk); }
+  static __device__ constexpr unsigned value(int line, int chunk) {
     return (key_slabs(F::traits) + chunk / 8) * slab + in_slab(line, chunk);
   }
   static constexpr unsigned exponents = step_slab_bytes(F::traits, F::config);
