@@ -1,6 +1,6 @@
 // fused_wgmma of f32 in two terms compiles for sm_90a with few spills, and wgmma is not serialised: with 128-wide
-// values its kernels have no register to spare (bench/notes/fused_attention.md#f32), so that the sweep, which allows no
-// spills, has no such problem.
+// values its kernels have no register to spare (bench/notes/attention_in_f32.md#forward), so that the sweep, which
+// allows no spills, has no such problem.
 #include <doctest/doctest.h>
 
 #include <algorithm>

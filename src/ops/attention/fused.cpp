@@ -138,8 +138,8 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
   return launch_us + std::max(work, l2) + partial + split;
 }
 
-// Works are fitted to an H200 at masks of 98 and 99 % zeros (bench/notes/fused_attention.md#f32): else the composition,
-// which is faster there, would not be chosen.
+// Works are fitted to an H200 at masks of 98 and 99 % zeros (bench/notes/attention_in_f32.md#forward): else the
+// composition, which is faster there, would not be chosen.
 TermFactors term_factors(const FusedAttentionTraits& traits) {
   if (traits.terms == 0) return {};
   return {.wgmma_scores = 1.38, .works = traits.value_size > 64 ? 1.3 : 1.16};

@@ -41,7 +41,7 @@ const char* reason(const AttentionBackwardQuery& query, const FusedBackwardPairC
 }
 
 // The cost model, for ranking only: cycles of an SM for each tile of each kernel, by its products and by what is made
-// of scores beside them. Fitted to three masks on an H200 (bench/notes/fused_attention.md#gradients-in-f32-by-wgmma).
+// of scores beside them. Fitted to three masks on an H200 (bench/notes/attention_in_f32.md#gradients-by-wgmma).
 
 /// Of lines of one term, and of two.
 struct ProductCosts {

@@ -90,7 +90,7 @@ double tile_cycles(const FusedAttentionTraits& t, const FusedMmaConfig& c) {
 }
 
 /// From a block's tile to its next. Of f32 a warp has many instructions, one behind the other; a stage that is alone is
-/// waited for. Fitted to an H200 (bench/notes/fused_attention.md#f32).
+/// waited for. Fitted to an H200 (bench/notes/attention_in_f32.md#forward).
 double least_cycles(const FusedAttentionTraits& t, const FusedMmaConfig& c) {
   if (t.terms == 0) return 1400;
   constexpr double instruction_cycles = 9.5, step_cycles = 700, barrier_cycles = 200, intake_bytes_per_cycle = 33;
