@@ -279,6 +279,10 @@ void compare(const ops::Family& family, const ops::Query& query, sparse::Random&
       if (cuts_k(fields) != cuts_k(asked.config.fields)) continue;
       // The host asks for the C that the parts' sums become.
       if (cuts_k(fields) && test::contains(*reason, "C's rows")) continue;
+      // The default multiplies rows that a launch before makes of a column-major B.
+      const auto layout = asked.traits.fields.find("dense_layout");
+      const bool made_rows = layout != asked.traits.fields.end() && layout->second == "row_major";
+      if (made_rows && test::contains(*reason, "of a row-major B")) continue;
       asked.config.fields = fields;
       const std::string sentence = asked.broken_rule();
       if (sentence.empty()) continue;
