@@ -53,7 +53,7 @@ struct Explanation {
   std::string operation =
       {};  ///< "spmm", "sddmm", ...; empty of a composed plan, whose steps have theirs, and where nothing is computed
   std::string family = {};
-  FieldMap config = {};  ///< of a composed plan: heads_at_once, if it computes the heads in several groups
+  FieldMap config = {};  ///< with heads_at_once, if attention computes its heads in several groups
   Provenance provenance = Provenance::heuristic;
   std::string note = {};                            ///< e.g. the neighbour's distance, or why the heuristic was used
   std::optional<double> median_us = {};             ///< as measured when it was tuned

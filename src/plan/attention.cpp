@@ -37,7 +37,7 @@ struct AttentionState final : AttentionParts<SparseAttention> {
     return {&scores, &probabilities, &product};
   }
   Explanation explain(Detail detail) const override {
-    return fused ? fused.explain(detail) : AttentionParts<SparseAttention>::explain(detail);
+    return fused ? with_heads(fused.explain(detail)) : AttentionParts<SparseAttention>::explain(detail);
   }
   bool saves_probabilities() const { return problem.saved == Saved::probabilities; }
   /// Whether the probabilities replace the scores in place, which are f32.
@@ -72,7 +72,6 @@ struct AttentionState final : AttentionParts<SparseAttention> {
     require_call(Operation<SparseAttention>::object, pointers, arguments.workspace);
     require_softcap(Operation<SparseAttention>::object, problem, arguments.softcap);
     require_dropout(Operation<SparseAttention>::object, problem, arguments.dropout);
-    if (fused) return fused.execute(stream, arguments);
     for (std::int64_t head = 0; head < problem.batch; head += heads) execute_some(stream, from_head(arguments, head));
   }
 
@@ -88,6 +87,7 @@ struct AttentionState final : AttentionParts<SparseAttention> {
 
   /// Computes the first group of heads of these arguments.
   void execute_some(Stream stream, const AttentionArguments& arguments) const {
+    if (fused) return fused.execute(stream, arguments);
     void* const own = part(arguments.workspace, step_at);
     void* const p = saves_probabilities() ? arguments.saved : part(arguments.workspace, probabilities_at);
     void* const s = in_place() ? p : part(arguments.workspace, scores_at);

@@ -54,7 +54,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
   }
 
   Explanation explain(Detail detail) const override {
-    return fused ? fused.explain(detail) : AttentionParts<SparseAttentionBackward>::explain(detail);
+    return fused ? with_heads(fused.explain(detail)) : AttentionParts<SparseAttentionBackward>::explain(detail);
   }
 
   /// visit(pointer to the step's plan, its problem) in the order of execution.
@@ -122,7 +122,6 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
     require_arguments(arguments);
     require_softcap(Operation<SparseAttentionBackward>::object, forward(), arguments.softcap);
     require_dropout(Operation<SparseAttentionBackward>::object, forward(), arguments.dropout);
-    if (fused) return fused.execute(stream, arguments);
     for (std::int64_t head = 0; head < forward().batch; head += heads)
       execute_some(stream, from_head(arguments, head), head % sharing != 0);
   }
@@ -132,6 +131,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
     arguments.query = of_head(arguments.query, head, strides.query);
     arguments.key = of_head(arguments.key, head / sharing, strides.key);
     arguments.value = of_head(arguments.value, head / sharing, strides.value);
+    arguments.output = of_head(arguments.output, head, strides.output);
     arguments.output_gradient = of_head(arguments.output_gradient, head, strides.output);
     arguments.saved = of_head(arguments.saved, head, strides.saved);
     arguments.query_gradient = of_head(arguments.query_gradient, head, strides.query);
@@ -142,6 +142,7 @@ struct BackwardState final : AttentionParts<SparseAttentionBackward> {
 
   /// Computes the first group of heads of these arguments. `adds`: to gradients by keys and values that are there.
   void execute_some(Stream stream, const AttentionBackwardArguments& arguments, bool adds) const {
+    if (fused) return fused.execute(stream, arguments);
     const float scale = ops::attention_scale(forward().n, arguments.scale);
     void* const own = part(arguments.workspace, step_at);
     void* const gradient = part(arguments.workspace, gradient_at);

@@ -132,6 +132,11 @@ std::int64_t heads_at_once(const SparseAttention& problem, const TopologyStatist
   return problem.batch;
 }
 
+bool groups_start_aligned(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads) {
+  const std::int64_t saved = AttentionSteps(problem, mask, heads).strides().saved;
+  return stays_aligned(problem, mask, heads / ops::group_of(problem)) && heads * saved % workspace_alignment_bytes == 0;
+}
+
 void validate_attention(const char* object, const SparseAttention& problem, const TopologyStatistics& mask) {
   ops::require_enumerators(object, problem);
   ops::require_at_least(object, "n", problem.n, 0);

@@ -45,6 +45,9 @@ struct HeadStrides {
 /// their probabilities take at most 128 MiB and the next group's operands are aligned as the problem declares.
 std::int64_t heads_at_once(const SparseAttention& problem, const TopologyStatistics& mask);
 
+/// Whether groups of so many heads of queries start where operands and saved memory may.
+bool groups_start_aligned(const SparseAttention& problem, const TopologyStatistics& mask, std::int64_t heads);
+
 /// The problems of one attention's steps, for a group of heads. Scores and probabilities are [heads, nonzeros]; those
 /// of each head start aligned.
 class AttentionSteps {
@@ -90,13 +93,14 @@ struct AttentionParts : ComposedState<Problem> {
   std::int64_t sharing = 1;  ///< heads of queries that share keys
   HeadStrides strides;
 
-  Explanation explain(Detail detail) const override {
-    Explanation explanation = ComposedState<Problem>::explain(detail);
+  Explanation explain(Detail detail) const override { return with_heads(ComposedState<Problem>::explain(detail)); }
+
+ protected:
+  /// What is told of heads beside the choices.
+  Explanation with_heads(Explanation explanation) const {
     if (in_parts) explanation.config["heads_at_once"] = std::to_string(heads);
     return explanation;
   }
-
- protected:
   void note_heads(const AttentionSteps& of) {
     heads = of.heads();
     in_parts = heads < of.batch();

@@ -224,6 +224,32 @@ TEST_CASE("attention of f32 runs as one kernel, and gradients of either way read
   });
 }
 
+TEST_CASE("one kernel takes some heads after others where the workspace of all is not allowed, and tells it") {
+  const sparse::Csr mask = with_gaps(64, 90, 6);  // row statistics of each head are aligned
+  const PlanOptions forward{.family = "fused_mma"}, backward{.family = "fused_backward"};
+  for (const std::string& name : test::device_names()) {
+    CAPTURE(name);
+    SparseAttention problem = interleaved({.n = 32, .batch = 6, .saved = Saved::row_statistics});
+    Options options = test::memory_options(name);
+    const Context any(options);
+    options.max_workspace_bytes = any.plan(problem, any.topology(mask.view()), forward).workspace_bytes() * 3 / 5;
+    const Context context(options);
+    const Topology topology = context.topology(mask.view());
+    for (const std::int64_t key_heads : {0, 3}) {
+      CAPTURE(key_heads);
+      problem.key_heads = key_heads;
+      const AttentionPlan plan = context.plan(problem, topology, forward);
+      CHECK(plan.workspace_bytes() <= options.max_workspace_bytes);
+      CHECK(plan.explain().config.at("heads_at_once") == (key_heads == 0 ? "3" : "2"));
+      check_both(context, problem, mask, forward, backward);
+    }
+    problem.dropped = true;  // by numbers of heads
+    std::string message;
+    CHECK(code_of([&] { context.plan(problem, topology, forward); }, &message) == ErrorCode::unsupported);
+    CHECK(message.find("more workspace than Options::max_workspace_bytes") != std::string::npos);
+  }
+}
+
 TEST_CASE("attention refuses a missing or misaligned operand, workspace or saved memory by name") {
   on_every_device([](const Context& context) {
     const sparse::Csr mask = sparse::uniform(16, 16, 0.5, 3);

@@ -29,12 +29,13 @@ inline const std::vector<std::string>& device_names() {
 }
 
 /// A context without a cache on disk.
-inline Context memory_context(const std::string& device) {
-  return Context(Options{.device = device,
-                         .cache = {.enabled = false},
-                         .log = [](LogLevel, std::string_view) {},
-                         .worker = {.first_run = FirstRun::this_process}});
+inline Options memory_options(const std::string& device) {
+  return {.device = device,
+          .cache = {.enabled = false},
+          .log = [](LogLevel, std::string_view) {},
+          .worker = {.first_run = FirstRun::this_process}};
 }
+inline Context memory_context(const std::string& device) { return Context(memory_options(device)); }
 
 /// body(context) on each of them.
 template <class Test>
