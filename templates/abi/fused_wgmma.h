@@ -55,6 +55,7 @@ constexpr int step_slab_bytes(const FusedAttentionTraits& traits, const FusedWgm
 constexpr int wgmma_stage_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
   return step_slab_bytes(traits, config) + (traits.terms > 0 ? 1024 : 0);
 }
+
 constexpr int query_bytes(const FusedAttentionTraits& traits, const FusedWgmmaConfig& config) {
   return config.groups * key_slabs(traits) * slab_bytes(group_queries());
 }

@@ -121,8 +121,8 @@ double predict_us(const AttentionQuery& query, const Cut& cut, const Pace& pace)
       static_cast<double>(query_blocks(query.statistics.rows, cut.block_queries) * query.attention().batch) *
       cut.column_parts;
   const double together = std::min(pace.resident, std::ceil(blocks * cut.slices / machine.multiprocessors));
-  const double of_tile = std::max({together * share * pace.tile_cycles, share * pace.least_cycles,
-                                   together * pace.shared_cycles, pace.copied_cycles});
+  const double of_tile = pace.tile_factor * std::max({together * share * pace.tile_cycles, share * pace.least_cycles,
+                                                      together * pace.shared_cycles, pace.copied_cycles});
   const double waves = std::max(1.0, blocks * cut.slices / (machine.multiprocessors * pace.resident));
   // Works are handed out in turn, not to whoever is free: where rows differ, so do the sums.
   const double uneven = cut.stay > 0 ? 1 + 0.15 * std::min(1.0, query.statistics.row_variation) : 1;

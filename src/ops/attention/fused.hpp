@@ -56,6 +56,7 @@ struct Pace {
   double start_cycles = 0;   ///< of a block's work before its first tile and behind its last
   double shared_cycles = 0;  ///< in which an SM gathers a tile
   double copied_cycles = 0;  ///< in which a block does
+  double tile_factor = 1;    ///< of whatever limits a tile
 };
 
 /// The cost model, for ranking only: the SMs' work, or what all blocks read from L2.

@@ -88,15 +88,15 @@ double predict_us(const AttentionQuery& query, const FusedWgmmaConfig& config) {
   const double from_tile_to_tile = 900 + 500.0 / config.step_tiles;
   const FusedAttentionTraits t = fused_attention::traits(query);
   const double tile_bytes = 2.0 * line_parts(t) * tile_keys() * (t.key_size + t.value_size);
-  const double apart = apart_factor(t, config);
   const bool loads_ahead = config.persistent && !config.skips_tiles;  // blocks that skip gained nothing by staying
   return fused_attention::predict_us(query, fused_attention::cut_of(query, config),
                                      {.resident = static_cast<double>(config.min_blocks),
-                                      .tile_cycles = apart * tile_cycles(t, config),
-                                      .least_cycles = apart * from_tile_to_tile,
+                                      .tile_cycles = tile_cycles(t, config),
+                                      .least_cycles = from_tile_to_tile,
                                       .start_cycles = loads_ahead ? 1000.0 : 4000.0,
-                                      .shared_cycles = apart * tile_bytes / gathered_per_cycle,
-                                      .copied_cycles = apart * tile_bytes / gathered_by_warpgroup});
+                                      .shared_cycles = tile_bytes / gathered_per_cycle,
+                                      .copied_cycles = tile_bytes / gathered_by_warpgroup,
+                                      .tile_factor = apart_factor(t, config)});
 }
 
 // The space, as tables.
