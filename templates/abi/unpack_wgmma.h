@@ -147,9 +147,11 @@ constexpr bool copies_by_threads(const UnpackWgmmaConfig& config) {
 
 /// Columns of what the copy engine brings a warp at a time: few take few registers, so that eight warps find room.
 consteval int copied_unit_columns() { return 16; }
-/// Columns that a warp splits at a time, of one k block.
+/// Columns that a warp splits at a time, of one k block. Lines of 128 bytes are loaded best; eight warps share the k
+/// blocks of a narrow tile, so that a small product's first ones are there sooner.
 constexpr int split_unit_columns(const UnpackWgmmaConfig& config) {
-  return copies_units(config) ? copied_unit_columns() : 32;
+  const bool shares = config.producer_warps == 8 && config.tile_columns == 32;
+  return copies_units(config) ? copied_unit_columns() : shares ? 16 : 32;
 }
 
 /// Whether columns may keep their scales: of one term, of certified sums, and each split by one warp.
@@ -252,7 +254,7 @@ constexpr int launch_registers(const UnpackWgmmaConfig& config) {
 /// Registers of a thread that splits B, which it loads itself or has in shared memory, and of one that collects what is
 /// left over.
 constexpr int splitting_registers(const UnpackWgmmaConfig& config) {
-  if (!copies_units(config)) return 104;
+  if (!copies_units(config)) return split_unit_columns(config) == 32 ? 104 : 80;
   return terms(config) == 2 && config.producer_warps == 4 ? 96 : 72;
 }
 consteval int collecting_registers() { return 40; }

@@ -1,8 +1,8 @@
 // f32 elements of B split into 16-bit terms by the blocks of unpack_wgmma that multiply them: what few blocks read
 // is not worth a launch.
 //
-// A copying warp takes units of 32 columns of a k block, one after the other, or of 16 where the copy engine brings
-// them to shared memory (spmm/split_copies.h). An element keeps its line: terms lie as
+// A copying warp takes units of 32 columns of a k block, one after the other, or of 16 where eight warps share a narrow
+// tile or the copy engine brings them to shared memory (spmm/split_copies.h). An element keeps its line: terms lie as
 // split_dense leaves them where B is row-major, and in lines of k where it is column-major. Where the mode scales, the
 // terms are those of s v, where s is a power of two for each column and k block that brings the largest finite |s v|
 // into [2^13, 2^14).
@@ -29,16 +29,18 @@ struct UnitShare {
   static constexpr int columns = split_unit_columns(F::config);
   static constexpr int lines = row_major ? packed_strip_columns() : columns;
   static constexpr int length = row_major ? columns : packed_strip_columns();
-  static constexpr bool narrow = columns == 16;
-  static constexpr int line_lanes = narrow ? 4 : 8;        ///< of a line
-  static constexpr int parts = length / (4 * line_lanes);  ///< pieces of a lane in one line
+  static constexpr bool narrow = row_major && columns == 16;  ///< lines of 64 bytes
+  static constexpr int line_lanes = narrow ? 4 : 8;           ///< of a line
+  static constexpr int parts = length / (4 * line_lanes);     ///< pieces of a lane in one line
   static constexpr int own_lines = lines / (32 / line_lanes);
-  static_assert(!narrow || row_major, "narrow units are of rows");
 
   /// The first piece's line and place in it. Own line i has 8 * (i / 2) + 2 * (i % 2) lines before it, part h 32 * h
-  /// elements; in narrow units it has 8 * i.
+  /// elements; in narrow units it has 8 * i. There half a warp stores to lines 0, 3, 4, 7 or 1, 2, 5, 6, whose terms
+  /// lie in different banks, and eight lanes load from an even and an odd one, which do so in the copy engine's rooms.
   static __device__ unsigned first_line() {
-    return narrow ? threadIdx.x / 4 % 8 : threadIdx.x / 8 % 2 * 4 + threadIdx.x / 16 % 2;
+    if constexpr (!narrow) return threadIdx.x / 8 % 2 * 4 + threadIdx.x / 16 % 2;
+    const unsigned group = threadIdx.x / 4 % 8;
+    return 2 * (group % 4) + (group % 2 ^ group / 4);
   }
   static __device__ unsigned first_place() { return threadIdx.x % line_lanes * 4; }
   static constexpr int lines_before(int own_line) {
@@ -82,17 +84,18 @@ class SplitLoads {
     }
   }
 
-  /// Brings a unit to L2: two pieces of 128 bytes a lane.
+  /// Brings a unit to L2: a line of a row-major B is at most 128 bytes, of a column-major one 256.
   __device__ void prefetch(unsigned block, unsigned unit) const {
-    const long long line = first_line(block, unit) + threadIdx.x % 32;
-    const long long place = first_place(block, unit);
+    const unsigned own = threadIdx.x % 32;
+    const long long line = first_line(block, unit) + (Share::row_major ? own : own % Share::lines);
+    const long long place = first_place(block, unit) + own / Share::lines * 32;
     const float* const from = dense_ + line * args_.dense_leading + place;
     const long long lines = Share::row_major ? args_.k : args_.n;
     const long long length = Share::row_major ? args_.n : args_.k;
     if (line < lines && place < length) prefetch_to_l2(from);
     if constexpr (Share::row_major) {
       if (line + 32 < lines && place < length) prefetch_to_l2(from + 32 * args_.dense_leading);
-    } else {
+    } else if constexpr (Share::lines == 32) {
       if (line < lines && place + 32 < length) prefetch_to_l2(from + 32);
     }
   }

@@ -93,7 +93,7 @@ struct SplitUnit {
   double latency;  ///< of loads, and what follows
 };
 SplitUnit split_unit(const UnpackWgmmaConfig& c) {
-  if (!copies_units(c)) return {1500, 2170};
+  if (!copies_units(c)) return split_unit_columns(c) == 32 ? SplitUnit{1500, 2170} : SplitUnit{750, 1500};
   if (keeps_scales(c)) return {220, 1700};
   return terms(c) == 1 ? SplitUnit{320, 2000} : SplitUnit{450, 2300};
 }
