@@ -37,14 +37,30 @@ struct UnitShare {
   /// The first piece's line and place in it. Own line i has 8 * (i / 2) + 2 * (i % 2) lines before it, part h 32 * h
   /// elements; in narrow units it has 8 * i. There half a warp stores to lines 0, 3, 4, 7 or 1, 2, 5, 6, whose terms
   /// lie in different banks, and eight lanes load from an even and an odd one, which do so in the copy engine's rooms.
-  static __device__ unsigned first_line() {
-    if constexpr (!narrow) return threadIdx.x / 8 % 2 * 4 + threadIdx.x / 16 % 2;
-    const unsigned group = threadIdx.x / 4 % 8;
+  static __device__ unsigned first_line() { return first_line_of(threadIdx.x); }
+  static __device__ unsigned first_place() { return first_place_of(threadIdx.x); }
+  static constexpr unsigned first_line_of(unsigned thread) {
+    if constexpr (!narrow) return thread / 8 % 2 * 4 + thread / 16 % 2;
+    const unsigned group = thread / 4 % 8;
     return 2 * (group % 4) + (group % 2 ^ group / 4);
   }
-  static __device__ unsigned first_place() { return threadIdx.x % line_lanes * 4; }
+  static constexpr unsigned first_place_of(unsigned thread) { return thread % line_lanes * 4; }
   static constexpr int lines_before(int own_line) {
     return narrow ? own_line * 8 : own_line / 2 * 8 + own_line % 2 * 2;
+  }
+
+  /// Whether lanes that store eight bytes of terms at once, half a warp, do so to 32 different banks
+  /// (first_term_place).
+  static consteval bool stores_spread() {
+    for (unsigned half = 0; half < 2; ++half) {
+      unsigned found = 0;
+      for (unsigned lane = 16 * half; lane < 16 * half + 16; ++lane) {
+        const unsigned place = first_place_of(lane);
+        found |= 3U << ((place / 8 ^ first_line_of(lane) % 8) * 4 + place % 8 / 2);
+      }
+      if (found != 0xffffffffU) return false;
+    }
+    return true;
   }
 };
 
@@ -323,6 +339,7 @@ class SplitScales {
 template <class F>
 __device__ inline unsigned first_term_place(const UnpackWgmmaStages<F>& stages, unsigned stage, unsigned unit) {
   using Share = UnitShare<F>;
+  static_assert(Share::stores_spread(), "terms that are stored together lie in different banks");
   const unsigned column = unit * Share::columns;
   const unsigned line = Share::first_line() + (Share::row_major ? 0 : column);
   const unsigned place = Share::first_place() + (Share::row_major ? column % 64 : 0);

@@ -80,6 +80,23 @@ TEST_CASE("few rows by many columns: the default splits what the copy engine bri
   CHECK(std::ranges::none_of(ops::unpack_wgmma::space(query_of(wide(Math::tf32), few_rows, &device)), copies_units));
 }
 
+TEST_CASE("a warp splits 32 columns at a time, or 16 that eight warps share or the copy engine brings") {
+  const auto units = [](int tile_columns, int producer_warps, bool tensor_copies) {
+    const UnpackWgmmaConfig c{.mode = PackedMode::f16x3,
+                              .tile_columns = tile_columns,
+                              .prepare_dense = false,
+                              .producer_warps = producer_warps,
+                              .tensor_copies = tensor_copies};
+    return std::array{split_unit_columns(c), split_block_step(c)};
+  };
+  CHECK(units(32, 4, false) == std::array{32, 4});
+  CHECK(units(32, 8, false) == std::array{16, 4});
+  CHECK(units(64, 8, false) == std::array{32, 4});
+  CHECK(units(128, 8, false) == std::array{32, 2});
+  CHECK(units(128, 8, true) == std::array{16, 1});
+  CHECK(units(32, 4, true) == std::array{16, 2});
+}
+
 TEST_CASE("a scale that stays brings the largest magnitude to 32 and more, below 64, and is the inverse's inverse") {
   for (const float largest : {0x1p-120F, 0x1.8p-20F, 1.0F, 3.0F, 0x1.fffffep+7F, 0x1p127F}) {
     const auto bits = std::bit_cast<unsigned>(largest);
