@@ -87,44 +87,20 @@ double batched_entries(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
 /// (bench/notes/cost_models.md#wide-tiles-of-one-term).
 bool hides_unpacking(const UnpackWgmmaConfig& c) { return terms(c) == 1 && c.tile_columns >= 128; }
 
-double output_bytes(const SpmmQuery& query, double element_bytes) {
-  return as_double(query.statistics.rows) * as_double(query.n.most) * as_double(query.problem.batch) * element_bytes;
-}
-
-/// Bytes of B and C that a call moves.
-struct Traffic {
-  bool stays;        ///< in L2, from one call to the next
-  double preparing;  ///< by the launch that splits B
-  double moved;      ///< between L2 and memory by the product
-};
-
-Traffic traffic_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
-  constexpr double resident_bytes = 40e6;
-  const double elements = as_double(query.statistics.cols) * as_double(query.n.most) * as_double(query.problem.batch);
-  const double dense = elements * size_of(query.problem.element);
-  const double prepared = c.prepare_dense ? elements * 2 * terms(c) : 0;
-  const double result = output_bytes(query, size_of(query.problem.output.value_or(query.problem.element)));
-  const bool stays = dense + prepared + result < resident_bytes;
-  const double stored = output_bytes(query, stored_element_bytes(query));
-  return {.stays = stays,
-          .preparing = dense + prepared,
-          .moved = stays ? 0 : stored + (c.prepare_dense ? prepared : dense)};
-}
-
 /// What splitting a unit takes: issue slots, from the multiplying warps; and a warp's time.
 struct SplitUnit {
   double instructions;
   double latency;  ///< of loads, and what follows
 };
 
-/// By the copy engine what comes is far ahead. Four warps that load have too little on its way where B comes from
-/// memory (bench/notes/cost_models.md#wide-products-whose-blocks-split-b).
-SplitUnit split_unit(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+/// What the copy engine brings is there long before. Four warps that load have too little on its way unless B `stays`
+/// in L2 (bench/notes/cost_models.md#wide-products-whose-blocks-split-b).
+SplitUnit split_unit(const UnpackWgmmaConfig& c, bool stays) {
   const bool four_warps = c.producer_warps == 4;
   if (keeps_scales(c)) return {220, 1700};
   if (copies_units(c)) return terms(c) == 1 ? SplitUnit{320, 2000} : SplitUnit{450, four_warps ? 1900.0 : 1300.0};
   if (split_unit_columns(c) == 16) return {750, 1500};
-  return {1500, four_warps && !traffic_of(query, c).stays ? 3000.0 : 2170.0};
+  return {1500, four_warps && !stays ? 3000.0 : 2170.0};
 }
 
 /// Bytes a cycle of one SM, by bulk copies, however many SMs copy; boxes are faster, most of all beside fewer
@@ -163,7 +139,8 @@ double tiles_of_dense(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   return keeps_dense(c) ? std::max(1.0, as_double(ceil_div(query.statistics.rows, tile_rows(c)))) : 1;
 }
 
-BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+/// `stays`: B and C do, in L2, from one call to the next.
+BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c, bool stays) {
   constexpr double least_multiplication = 16;
   // A 2:4 sparse A has half as many registers to unpack, and as many multiplications.
   const double share = takes_fours(c) ? 0.5 : 1;
@@ -175,7 +152,7 @@ BlockCycles cycles_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
   constexpr double barrier_latency = 158;
   constexpr double producer_latency = 200;
   constexpr double direct_producer_latency = 397;  // measured: the shortest time between k blocks
-  const SplitUnit unit = split_unit(query, c);
+  const SplitUnit unit = split_unit(c, stays);
   // Tensor cores that read A from shared memory wait for it, in narrow tiles.
   const double least = takes_whole(c) ? 16 + 0.35 * c.tile_columns : least_multiplication;
   const double multiplications = share * 4.0 * (terms(c) == 2 ? 3 : 1) * std::max(c.tile_columns / 2.0, least);
@@ -229,6 +206,30 @@ double most_tiles(const SpmmQuery& query, const UnpackWgmmaConfig& c, double blo
   return std::ceil(blocks / row_tiles / resident) * row_tiles;
 }
 
+double output_bytes(const SpmmQuery& query, double element_bytes) {
+  return as_double(query.statistics.rows) * as_double(query.n.most) * as_double(query.problem.batch) * element_bytes;
+}
+
+/// Bytes of B and C that a call moves.
+struct Traffic {
+  bool stays;        ///< in L2, from one call to the next
+  double preparing;  ///< by the launch that splits B
+  double moved;      ///< between L2 and memory by the product
+};
+
+Traffic traffic_of(const SpmmQuery& query, const UnpackWgmmaConfig& c) {
+  constexpr double resident_bytes = 40e6;
+  const double elements = as_double(query.statistics.cols) * as_double(query.n.most) * as_double(query.problem.batch);
+  const double dense = elements * size_of(query.problem.element);
+  const double prepared = c.prepare_dense ? elements * 2 * terms(c) : 0;
+  const double result = output_bytes(query, size_of(query.problem.output.value_or(query.problem.element)));
+  const bool stays = dense + prepared + result < resident_bytes;
+  const double stored = output_bytes(query, stored_element_bytes(query));
+  return {.stays = stays,
+          .preparing = dense + prepared,
+          .moved = stays ? 0 : stored + (c.prepare_dense ? prepared : dense)};
+}
+
 }  // namespace
 
 double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
@@ -246,9 +247,9 @@ double predict_us(const SpmmQuery& query, const UnpackWgmmaConfig& config) {
   const double resident = multiprocessors * config.min_blocks;
   const double full_waves = std::floor(blocks / resident);
   const double rest = blocks - full_waves * resident;
-  const BlockCycles block = cycles_of(query, config);
-
   const Traffic traffic = traffic_of(query, config);
+  const BlockCycles block = cycles_of(query, config, traffic.stays);
+
   const TileParts parts = tile_parts(config);
   const TileCost cost = tile_cost(config);
   double exchange_cycles = parts.count() == 1 ? 0 : 150 + parts.bytes() / 19.2;
