@@ -103,7 +103,7 @@ class SplitLoads {
   /// Brings a unit to L2: a line of a row-major B is at most 128 bytes, of a column-major one 256.
   __device__ void prefetch(unsigned block, unsigned unit) const {
     const unsigned own = threadIdx.x % 32;
-    const long long line = first_line(block, unit) + (Share::row_major ? own : own % Share::lines);
+    const long long line = first_line(block, unit) + own % Share::lines;
     const long long place = first_place(block, unit) + own / Share::lines * 32;
     const float* const from = dense_ + line * args_.dense_leading + place;
     const long long lines = Share::row_major ? args_.k : args_.n;
