@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import commonprefix
 
 from .axis import Axis
 from .markup import Cell, Content, conditions, digits, folded, number, paragraph, table, text
@@ -52,18 +53,26 @@ def _table(result: ResultFile) -> str:
     return folded(f"{len(rows)} sides of {len(measured)} cases", table(heads, rows, filtered=True), len(rows))
 
 
+def _shared(cases: Sequence[str]) -> int:
+    """How many letters of whole words all cases begin with: one case begins with none."""
+    shared = commonprefix(cases) if len(cases) > 1 else ""
+    return shared.rfind(" ") + 1
+
+
 def _strips(result: ResultFile) -> str:
     """The fastest other way of each case; of many cases those of the smallest batch."""
     rows = [row for row in result.rows if fastest(row)]
     if len(rows) > MOST_STRIPS:
         least = min(row.get("batch", 0) for row in rows)
         rows = [row for row in rows if row.get("batch", 0) == least]
+    rows = rows[:MOST_STRIPS]
     strips = []
-    for row in rows[:MOST_STRIPS]:
+    shared = _shared([identity(row) for row in rows])
+    for row in rows:
         twin = fastest(row)
         if twin:
             tip = f"{identity(row)}: {twin.name} takes {twin.ratio:.2f} of ours"
-            strips.append(Strip(identity(row), twin.name, twin.ratio, None, None, tip=tip))
+            strips.append(Strip(identity(row)[shared:], twin.name, twin.ratio, None, None, tip=tip))
     title = f"{result.name}: the fastest other way, {len(strips)} of {len(result.rows)} cases"
     axis = Axis("its time over ours", logarithmic=True)
     half = (len(strips) + 1) // 2 if len(strips) > MOST_IN_ONE else len(strips)
