@@ -131,7 +131,7 @@ def test_a_table_of_the_page_sorts_by_numbers(browser, committed):
         assert len(shown) > 15 and shown == sorted(shown, reverse=reverse)
 
 
-@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("width", [320, 390, 1200])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_page_is_no_wider_than_its_window(browser, committed, tmp_path, width, theme):
     (tmp_path / "page.html").write_text(committed.read_text().replace("</body>", TELL + "</body>"))
