@@ -21,6 +21,8 @@ struct StagedRowsConfig {
   int stages = 3;      ///< panels in shared memory
   int tile_nonzeros = 32;      ///< entries of a row that are staged at once
   int loads_in_flight = 8;     ///< entries whose elements of B are loaded before the first of them is used
+  int filled_entries = 1;      ///< rows abreast are filled up with entries of no value to the longest of them, in whole
+                               ///< batches of that many: none waits for the others' branches. 1: they are not
   int k_split = 1;             ///< slices of panels, added by another launch in their order
   bool row_swizzle = true;     ///< rows in order of length, dealt so that all warps have as much to do
   int min_blocks = 1;          ///< blocks per multiprocessor that registers must allow
@@ -70,6 +72,7 @@ constexpr void fields(S& config, Visit&& visit) {
   visit("stages", config.stages);
   visit("tile_nonzeros", config.tile_nonzeros);
   visit("loads_in_flight", config.loads_in_flight);
+  visit("filled_entries", config.filled_entries);
   visit("k_split", config.k_split);
   visit("row_swizzle", config.row_swizzle);
   visit("min_blocks", config.min_blocks);
@@ -101,6 +104,18 @@ constexpr int tile_rows(const StagedRowsConfig& config) {
   return config.warps * rows_abreast(config) * config.rows_per_lane;
 }
 
+/// Whether B stays in shared memory while a block goes through its tiles of rows.
+constexpr bool dense_stays(const StagedRowsConfig& config) { return config.row_rounds > 1; }
+
+/// Rows whose first entries are on their way before they are asked for: two, where threads have the registers. They
+/// take turns, so that the rows of a lane are even.
+constexpr int rows_ahead(const StagedRowsConfig& config) {
+  constexpr int registers = 65536;  // of an SM
+  constexpr int least = 96;
+  const bool fits = registers / (threads(config) * config.min_blocks) >= least;
+  return dense_stays(config) && config.rows_per_lane % 2 == 0 && fits ? 2 : 1;
+}
+
 /// Shared memory of a panel, and of a row's staged entries: an offset into the panels and a value each, and 16 bytes
 /// that spread the rows of a warp over the banks.
 constexpr int panel_bytes(const StagedRowsTraits& traits, const StagedRowsConfig& config) {
@@ -108,9 +123,17 @@ constexpr int panel_bytes(const StagedRowsTraits& traits, const StagedRowsConfig
 }
 constexpr int staged_entry_bytes(const StagedRowsConfig& config) { return 8 * config.tile_nonzeros + 16; }
 
+/// A line of zeros behind the panels, which entries of no value multiply: B may hold NaN.
+constexpr bool fills_rows(const StagedRowsConfig& config) { return config.filled_entries > 1; }
+constexpr int zeros_bytes(const StagedRowsTraits& traits, const StagedRowsConfig& config) {
+  const int line = config.tile_columns * size_of(traits.element);
+  return fills_rows(config) ? (line + 15) / 16 * 16 : 0;
+}
+
 /// Dynamic shared memory of a block.
 constexpr int shared_bytes(const StagedRowsTraits& traits, const StagedRowsConfig& config) {
-  return config.stages * panel_bytes(traits, config) + config.warps * rows_abreast(config) * staged_entry_bytes(config);
+  return config.stages * panel_bytes(traits, config) + zeros_bytes(traits, config) +
+         config.warps * rows_abreast(config) * staged_entry_bytes(config);
 }
 
 constexpr void kernel_rules(RuleCheck& rule, const StagedRowsTraits& t, const StagedRowsConfig& c) {
@@ -120,7 +143,7 @@ constexpr void kernel_rules(RuleCheck& rule, const StagedRowsTraits& t, const St
   rule("a block has 1 to 32 warps", [&] { return within(c.warps, 1, 32); });
   rule("a warp has at most 32 rows: rows_per_lane is 1 to threads_per_row",
        [&] { return within(c.rows_per_lane, 1, c.threads_per_row); });
-  rule("a panel has 1 to 1024 rows", [&] { return within(c.panel_rows, 1, 1024); });
+  rule("a panel has 1 to 2048 rows", [&] { return within(c.panel_rows, 1, 2048); });
   rule("stages is 1 to 8", [&] { return within(c.stages, 1, 8); });
   rule("row_rounds is 1 to 65535", [&] { return within(c.row_rounds, 1, 65535); });
   rule("where B stays, all of k is one panel: stages and k_split are 1 where row_rounds is more",
@@ -129,6 +152,9 @@ constexpr void kernel_rules(RuleCheck& rule, const StagedRowsTraits& t, const St
   rule("entries are staged in pairs: tile_nonzeros is even, 2 to 256",
        [&] { return within(c.tile_nonzeros, 2, 256) && c.tile_nonzeros % 2 == 0; });
   rule("loads_in_flight is a power of two of at most 16", [&] { return is_power_of_two(c.loads_in_flight, 1, 16); });
+  rule("filled_entries is a power of two of at most loads_in_flight, and divides tile_nonzeros", [&] {
+    return is_power_of_two(c.filled_entries, 1, c.loads_in_flight) && c.tile_nonzeros % c.filled_entries == 0;
+  });
   rule("panels are rows of B: prepare_dense transposes a column-major one", [&] { return !reads_columns(t, c); });
   rule("no lane loads B by itself: column_edge is clamped or unchecked",
        [&] { return c.column_edge != ColumnEdge::predicated; });

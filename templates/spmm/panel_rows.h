@@ -1,36 +1,18 @@
-// Which rows of A a warp has, and where their entries of a panel lie.
+// Which rows of A a warp has, and where their entries of a panel lie, panel after panel.
 #pragma once
 
 #include "abi/staged_rows.h"
-#include "parts/loads.h"
+#include "spmm/dealt_rows.h"
 
 namespace vostok {
 
-/// Entries of a row in a panel: places in CSR order.
-struct PanelSegment {
-  unsigned begin;
-  unsigned end;
-};
-
-/// The rows of a warp: in each of rows_per_lane steps it takes rows_abreast of them. A lane knows one of them for all.
+/// The rows of a tile that a warp has, and their entries in a panel and the next.
 template <class F>
-class WarpRows {
-  static constexpr auto config = F::config;
-  static constexpr unsigned abreast = rows_abreast(config);
-  static constexpr unsigned all_lanes = 0xffffffffU;
-  static_assert(abreast * config.rows_per_lane <= 32, "a lane knows one of a warp's rows: there are at most 32");
+class WarpRows : public DealtRows<F> {
+  using Deal = DealtRows<F>;
 
  public:
-  static constexpr unsigned no_row = 0xffffffffU;
-
-  __device__ WarpRows(const StagedRowsArgs& args, unsigned row_tile) : starts_(args.panel_starts), m_(args.product.m) {
-    const unsigned lane = threadIdx.x % 32;
-    if (lane >= abreast * config.rows_per_lane) return;
-    const unsigned long long slot = slot_of(args, row_tile, lane / abreast) * abreast + lane % abreast;
-    if (slot >= m_) return;
-    row_ = static_cast<unsigned>(slot);
-    if constexpr (config.row_swizzle) row_ = static_cast<unsigned>(load_global(args.row_order + slot));
-  }
+  __device__ WarpRows(const StagedRowsArgs& args, unsigned row_tile) : args_(args), row_(Deal::dealt(args, row_tile)) {}
 
   /// Starts with a panel; the slice ends before `end`.
   __device__ void start(unsigned panel, unsigned end) {
@@ -50,37 +32,19 @@ class WarpRows {
   }
 
   /// The calling lane's row in a step, or no_row.
-  __device__ unsigned row(unsigned step) const { return __shfl_sync(all_lanes, row_, lane_of(step)); }
+  __device__ unsigned row(unsigned step) const { return Deal::row_of(row_, step); }
 
   /// Its entries in this panel; of step rows_per_lane those of the first step in the next panel.
   __device__ PanelSegment segment(unsigned step) const {
-    const bool next = step == config.rows_per_lane;
-    const unsigned lane = lane_of(next ? 0 : step);
-    return {__shfl_sync(all_lanes, next ? end_ : begin_, lane), __shfl_sync(all_lanes, next ? next_end_ : end_, lane)};
+    const bool next = step == F::config.rows_per_lane;
+    return Deal::segment_of({next ? end_ : begin_, next ? next_end_ : end_}, next ? 0 : step);
   }
 
  private:
-  /// Neighbours in the order of length are abreast in a warp. Every other step deals backwards.
-  static __device__ unsigned long long slot_of(const StagedRowsArgs& args, unsigned row_tile, unsigned step) {
-    const unsigned warp = threadIdx.x / 32;
-    if constexpr (!config.row_swizzle)
-      return (static_cast<unsigned long long>(row_tile) * config.warps + warp) * config.rows_per_lane + step;
-    const unsigned long long warps = static_cast<unsigned long long>(args.row_tiles) * config.warps;
-    const unsigned long long place = static_cast<unsigned long long>(warp) * args.row_tiles + row_tile;
-    return step * warps + (step % 2 == 0 ? place : warps - 1 - place);
-  }
+  __device__ unsigned load_start(unsigned panel) const { return Deal::load_start(args_, row_, panel); }
 
-  static __device__ unsigned lane_of(unsigned step) {
-    return step * abreast + threadIdx.x % 32 / config.threads_per_row;
-  }
-
-  __device__ unsigned load_start(unsigned panel) const {
-    return row_ == no_row ? 0 : static_cast<unsigned>(load_global(starts_ + static_cast<long long>(panel) * m_ + row_));
-  }
-
-  const int* starts_;
-  unsigned m_;
-  unsigned row_ = no_row;
+  const StagedRowsArgs& args_;
+  unsigned row_;
   unsigned panel_ = 0;
   unsigned slice_end_ = 0;
   unsigned begin_ = 0;

@@ -14,6 +14,7 @@ struct PanelSum {
   static constexpr auto config = F::config;
   static constexpr int chunks = LaneColumns<F>::chunks;
   static constexpr int width = config.dense_vector;
+  static constexpr int filled = config.filled_entries;
   using Dense = Vector<typename Panel<F>::Stored, width>;
   /// Elements of B as they were loaded: 16-bit ones stay in pairs, two to a register, until they are multiplied.
   using Bits = typename detail::BitsOf<sizeof(Dense)>::Type;
@@ -22,9 +23,11 @@ struct PanelSum {
 
   __device__ float total(int chunk, int j) const { return at[chunk][j]; }
 
-  /// Adds the first `count` entries that are staged. `panels`: the lane's columns of the first panel.
+  /// Adds the first `count` entries that are staged, and those of no value behind them that fill up a batch.
+  /// `panels`: the lane's columns of the first panel.
   __device__ void add(const PanelEntries<F>& entries, const char* panels, unsigned count) {
     constexpr unsigned batch = config.loads_in_flight;
+    count = (count + filled - 1) / filled * filled;
     unsigned first = 0;
 #pragma unroll 1
     for (; first + batch <= count; first += batch) add_batch<batch>(entries, panels, first);
@@ -39,10 +42,10 @@ struct PanelSum {
   }
 
  private:
-  /// Fewer than 2 * batch are left: each power of two once.
+  /// Fewer than 2 * batch are left: each power of two once, down to what rows are filled up to.
   template <int batch>
   __device__ void add_rest(const PanelEntries<F>& entries, const char* panels, unsigned first, unsigned count) {
-    if constexpr (batch > 0) {
+    if constexpr (batch >= filled) {
       if (first + batch <= count) {
         add_batch<batch>(entries, panels, first);
         first += batch;

@@ -14,6 +14,7 @@
 // Elements that A lacks never touch B.
 #pragma once
 
+#include "abi/either.h"
 #include "abi/fixed.h"
 #include "abi/staged_rows.h"
 #include "parts/dependent_launch.h"
@@ -25,13 +26,30 @@
 #include "spmm/panel_sum.h"
 #include "spmm/partial_rows.h"
 #include "spmm/row_output.h"
+#include "spmm/staying_rows.h"
 #include "spmm/tile_index.h"
 
 namespace vostok {
 
 template <class F>
-struct StagedRowsShared {
+struct StagedPanels {
   Panel<F> panels[F::config.stages];
+  __device__ void clear_zeros() {}
+};
+
+/// With what entries of no value multiply.
+template <class F>
+struct FilledPanels : StagedPanels<F> {
+  static constexpr unsigned words = zeros_bytes(F::traits, F::config) / 4;
+  alignas(16) unsigned zeros[words];
+
+  __device__ void clear_zeros() {
+    for (unsigned i = threadIdx.x; i < words; i += threads(F::config)) zeros[i] = 0;
+  }
+};
+
+template <class F>
+struct StagedRowsShared : Either<StagedPanels<F>, FilledPanels<F>, fills_rows(F::config)> {
   EntryChunk<F> entries[F::config.warps * rows_abreast(F::config)];
 };
 
@@ -40,34 +58,51 @@ template <class F>
 class RowProducts {
   static constexpr auto config = F::config;
   static constexpr unsigned rows = config.rows_per_lane;
+  static constexpr unsigned ahead = rows_ahead(config);
+  static constexpr bool filled = fills_rows(config);
   static constexpr unsigned most_entries = config.tile_nonzeros;
   static constexpr unsigned most_products = 256;  ///< of a block of sums
+  using Rows = Either<WarpRows<F>, StayingRows<F>, dense_stays(config)>;
 
  public:
-  __device__ RowProducts(const StagedRowsArgs& args, const Operands<F>& operands, unsigned row_tile)
-      : rows_(args, row_tile),
+  /// Of a tile of rows; of a group of tiles where B stays.
+  __device__ RowProducts(const StagedRowsArgs& args, const Operands<F>& operands, unsigned tile)
+      : rows_(args, tile),
         entries_(args, operands, dynamic_shared<StagedRowsShared<F>>().entries[threadIdx.x / config.threads_per_row]) {}
 
-  __device__ void start(unsigned panel, unsigned end) {
-    rows_.start(panel, end);
-    entries_.load(rows_.segment(0));
+  /// Starts with what Rows::start asks for.
+  template <class... Place>
+  __device__ void start(Place... place) {
+    rows_.start(place...);
+#pragma unroll
+    for (unsigned i = 0; i < ahead; ++i) entries_.load(i, rows_.segment(i));
   }
 
-  /// Adds a panel, which lies at a stage. The entries of the panel's first row are on their way; those of the next
-  /// panel's are at the end.
+  /// Adds a panel, which lies at a stage. The entries of its first rows are on their way; those of the next panel's, or
+  /// of the next round's, are at the end.
   __device__ void add(unsigned panel, unsigned stage) {
     auto& shared = dynamic_shared<StagedRowsShared<F>>();
     const char* const panels = reinterpret_cast<const char*>(
         &shared.panels[0].at[0][threadIdx.x % config.threads_per_row * config.dense_vector]);
     const unsigned base = stage * sizeof(Panel<F>) - panel * static_cast<unsigned>(sizeof(Panel<F>));
-    PanelSegment segment = rows_.segment(0);
+    PanelSegment segments[ahead];
+#pragma unroll
+    for (unsigned i = 0; i < ahead; ++i) segments[i] = rows_.segment(i);
 #pragma unroll
     for (unsigned i = 0; i < rows; ++i) {
-      const PanelSegment next = rows_.segment(i + 1);
-      add_row(sums_[i], segment, next, panels, base);
-      segment = next;
+      const PanelSegment next = rows_.segment(i + ahead);
+      add_row(sums_[i], i % ahead, segments[i % ahead], next, panels, base);
+      segments[i % ahead] = next;
     }
-    rows_.advance();
+  }
+
+  __device__ void next_panel() { rows_.advance(); }
+
+  /// Goes on to the rows of the next round, whose sums are zero: whether there is one.
+  __device__ bool next_round() {
+#pragma unroll
+    for (unsigned i = 0; i < rows; ++i) sums_[i] = {};
+    return rows_.advance();
   }
 
   /// store(sum, row) for every row that exists. One store in code, however many rows.
@@ -80,30 +115,31 @@ class RowProducts {
       for (unsigned j = 1; j < rows; ++j)
         if (i == j) sum = sums_[j];
       const unsigned row = rows_.row(i);
-      if (row != WarpRows<F>::no_row) store(sum, row);
+      if (row != Rows::no_row) store(sum, row);
     }
   }
 
  private:
   /// The rows of a warp take the same number of rounds, so that they synchronise together and stay converged.
-  __device__ void add_row(PanelSum<F>& total, PanelSegment segment, const PanelSegment& next, const char* panels,
-                          unsigned base) {
+  __device__ void add_row(PanelSum<F>& total, unsigned set, PanelSegment segment, const PanelSegment& next,
+                          const char* panels, unsigned base) {
     constexpr bool blocked = F::traits.blocked_sum;
     constexpr unsigned rounds_of_block = most_products / most_entries;
-    const unsigned rounds =
-        warp_maximum<config.threads_per_row>((segment.end - segment.begin + most_entries - 1) / most_entries);
-    if (rounds == 0) return entries_.load(next);
+    unsigned longest = warp_maximum<config.threads_per_row>(segment.end - segment.begin);
+    if (longest == 0) return entries_.load(set, next);
     PanelSum<F> sum;
     if constexpr (!blocked) sum = total;
 #pragma unroll 1
-    for (unsigned round = 0; round < rounds; ++round) {
-      const bool last = round + 1 == rounds;
+    for (unsigned round = 0; longest > 0; ++round) {
       const unsigned left = segment.end - segment.begin;
       const unsigned count = left < most_entries ? left : most_entries;
-      entries_.publish(count, base);
+      const unsigned most = longest < most_entries ? longest : most_entries;
+      longest -= most;
+      entries_.publish(set, count, base);
       segment.begin += count;
-      entries_.load({last ? next.begin : segment.begin, last ? next.end : segment.end});
-      sum.add(entries_, panels, count);
+      const bool last = longest == 0;
+      entries_.load(set, {last ? next.begin : segment.begin, last ? next.end : segment.end});
+      sum.add(entries_, panels, filled ? most : count);
       entries_.release();
       if constexpr (blocked)
         if (round % rounds_of_block == rounds_of_block - 1) total.add(sum), sum = {};
@@ -112,7 +148,7 @@ class RowProducts {
     else total = sum;
   }
 
-  WarpRows<F> rows_;
+  Rows rows_;
   PanelEntries<F> entries_;
   PanelSum<F> sums_[rows];
 };
@@ -144,29 +180,25 @@ __device__ inline void multiply_panels(RowProducts<F>& products, const PanelCopi
       __syncthreads();
     }
     products.add(panel, stage);
+    products.next_panel();
     free_stage = stage;
     stage = stage + 1 == stages ? 0 : stage + 1;
   }
 }
 
-/// Rows of a group, tile after tile, by a B that is one panel. store(products) stores what a tile comes to.
+/// Rows of a group, tile after tile, by a B that is one panel. store() stores what a tile comes to.
 template <class F, class Store>
-__device__ inline void multiply_rounds(const StagedRowsArgs& args, const Operands<F>& operands,
-                                       const PanelCopies<F>& copies, unsigned group, Store store) {
+__device__ inline void multiply_rounds(RowProducts<F>& products, const PanelCopies<F>& copies, Store store) {
   copies.copy(dynamic_shared<StagedRowsShared<F>>().panels[0], 0);
   commit_async();
-  const unsigned first = group * F::config.row_rounds;
+  products.start();
+  wait_async<0>();
+  __syncthreads();
 #pragma unroll 1
-  for (unsigned round = 0; round < F::config.row_rounds && first + round < args.row_tiles; ++round) {
-    RowProducts<F> products(args, operands, first + round);
-    products.start(0, 1);
-    if (round == 0) {
-      wait_async<0>();
-      __syncthreads();
-    }
+  do {
     products.add(0, 0);
-    store(products);
-  }
+    store();
+  } while (products.next_round());
 }
 
 template <class F>
@@ -182,27 +214,27 @@ __global__ void __launch_bounds__(threads(F::config), F::config.min_blocks)
   const Operands<F> operands = operands_of<F>(product, tile.product);
   const PanelCopies<F> copies(args, operands, tile.column_tile * config.tile_columns);
   const LaneColumns<F> columns{tile.first_column(threadIdx.x % config.threads_per_row), product.n};
-  const auto store_rows = [&](const RowProducts<F>& products) {
+  const unsigned slice = config.k_split == 1 ? 0 : tile.row_tile / args.row_groups;
+  RowProducts<F> products(args, operands, tile.row_tile - slice * args.row_groups);
+  const auto store_rows = [&] {
     products.store_each(
         [&](const PanelSum<F>& sum, unsigned row) { store_row(sum, product, operands, columns, row, true); });
   };
-  if constexpr (config.row_rounds > 1) {
-    wait_for_previous_launch();
-    multiply_rounds<F>(args, operands, copies, tile.row_tile, store_rows);
+  dynamic_shared<StagedRowsShared<F>>().clear_zeros();
+  wait_for_previous_launch();
+  if constexpr (dense_stays(config)) {
+    multiply_rounds(products, copies, store_rows);
     allow_next_launch();
   } else {
-    const unsigned slice = tile.row_tile / args.row_tiles;
     const unsigned first = slice * args.slice_panels < args.panels ? slice * args.slice_panels : args.panels;
     const unsigned end = args.panels - first < args.slice_panels ? args.panels : first + args.slice_panels;
-    RowProducts<F> products(args, operands, tile.row_tile - slice * args.row_tiles);
-    wait_for_previous_launch();
     multiply_panels(products, copies, first, end);
     allow_next_launch();
     if constexpr (config.k_split > 1) {
       const PartialRows partial(args, tile.product, slice);
       products.store_each([&](const PanelSum<F>& sum, unsigned row) { store_piece(sum, partial.row(row), columns); });
     } else {
-      store_rows(products);
+      store_rows();
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.hpp"
 #include "config_fields.hpp"
 #include "device/csr_trials.hpp"
 #include "ops/families.hpp"
@@ -23,7 +24,7 @@ const ops::Family& family() {
 /// Values to try for each field of a config; every field is named (checked below).
 const FieldValues& field_values() {
   static const FieldValues values = {
-      {"panel_rows", {"8", "32", "61", "64", "128", "256", "512"}},
+      {"panel_rows", {"8", "32", "61", "64", "128", "256", "512", "1500"}},
       {"tile_columns", {"1", "4", "8", "16", "32", "64", "128", "256"}},
       {"threads_per_row", {"1", "2", "4", "8", "16", "32"}},
       {"dense_vector", {"1", "2", "4", "8"}},
@@ -33,6 +34,7 @@ const FieldValues& field_values() {
       {"stages", {"1", "2", "3", "4"}},
       {"tile_nonzeros", {"2", "4", "6", "16", "32", "64"}},
       {"loads_in_flight", {"1", "2", "4", "8", "16"}},
+      {"filled_entries", {"1", "2", "4", "8"}},
       {"k_split", {"1", "2", "3", "4"}},
       {"row_swizzle", {"false", "true"}},
       {"min_blocks", {"1", "2", "4"}},
@@ -79,6 +81,18 @@ ops::Config with_panels(const ops::SpmmQuery& query, int panel_rows, int k_split
   return with_panels(query, family().default_config(query), panel_rows, k_split);
 }
 
+/// Whose rows are filled up in pairs.
+ops::Config filled(const ops::Config& config) { return with_fields(family(), config, {{"filled_entries", "2"}}); }
+
+/// The default config with a B that stays for some tiles of rows.
+StagedRowsConfig staying(const ops::SpmmQuery& query, int row_rounds) {
+  auto config =
+      with_panels(query, static_cast<int>(round_up(query.statistics.cols, std::int64_t{4})), 1).as<StagedRowsConfig>();
+  config.stages = 1;
+  config.row_rounds = row_rounds;
+  return config;
+}
+
 }  // namespace
 
 TEST_CASE("staged_rows: every field of a config is tried in every value, and each gives the right product") {
@@ -109,7 +123,10 @@ TEST_CASE("staged_rows: panels and slices of every small size are right, the epi
     const SpmmProduct c = make_product(uneven_mask(50, 147, seed), {.n = 20, .epilogue = everything}, seed);
     const ops::SpmmQuery query = c.query(on.device.get());
     for (const int panel_rows : {4, 16, 64, 148, 256})
-      for (const int k_split : {1, 3}) check_product(family(), on, c, with_panels(query, panel_rows, k_split));
+      for (const int k_split : {1, 3}) {
+        check_product(family(), on, c, with_panels(query, panel_rows, k_split));
+        check_product(family(), on, c, filled(with_panels(query, panel_rows, k_split)));
+      }
   }
 }
 
@@ -125,16 +142,21 @@ TEST_CASE(
       const SpmmProduct c =
           make_product(uneven_mask(93, 50, seed), {.n = 70, .batch = 2, .math = math, .epilogue = everything}, seed);
       const ops::SpmmQuery query = c.query(on.device.get());
-      auto once = with_panels(query, 52, 1).as<StagedRowsConfig>();
-      once.stages = 1;
+      const StagedRowsConfig once = staying(query, 1);
       const std::vector<float> whole = run_product(family(), *on.device, c, ops::Config::of(once));
-      for (const int row_rounds : {2, 3, 64}) {
-        StagedRowsConfig rounds = once;
-        rounds.row_rounds = row_rounds;
-        CAPTURE(row_rounds);
-        check_product(family(), on, c, ops::Config::of(rounds));
-        if (math == Math::strict) CHECK(run_product(family(), *on.device, c, ops::Config::of(rounds)) == whole);
-      }
+      for (const int row_rounds : {2, 3, 64})
+        for (const int rows_per_lane : {1, 2, 3, 4}) {
+          StagedRowsConfig rounds = once;
+          rounds.row_rounds = row_rounds;
+          rounds.rows_per_lane = rows_per_lane;
+          rounds.row_swizzle = rows_per_lane > 1;
+          rounds.tile_nonzeros = rows_per_lane == 4 ? 4 : once.tile_nonzeros;  // rows of several times as many entries
+          rounds.filled_entries = rows_per_lane == 3 ? 1 : rows_per_lane;
+          CAPTURE(row_rounds);
+          CAPTURE(rows_per_lane);
+          check_product(family(), on, c, ops::Config::of(rounds));
+          if (math == Math::strict) CHECK(run_product(family(), *on.device, c, ops::Config::of(rounds)) == whole);
+        }
     }
   }
 }
@@ -160,11 +182,14 @@ TEST_CASE(
   const SpmmProduct c = make_product(uneven_mask(70, 300, seed), {.n = 36}, seed);
   const ops::SpmmQuery query = c.query(kernel_devices().front().device.get());
   for (const int k_split : {1, 3}) check_every_order(subject(), c, with_panels(query, 32, k_split));
+  check_every_order(subject(), c, filled(ops::Config::of(staying(query, 2))));
   const SpmmProduct strict = make_product(uneven_mask(70, 300, seed), {.n = 36, .math = Math::strict}, seed);
   const ops::SpmmQuery strict_query = strict.query(kernel_devices().front().device.get());
   const std::vector<float> whole =
       run_product(family(), *kernel_devices()[0].device, strict, with_panels(strict_query, 256, 1));
-  CHECK(run_product(family(), *kernel_devices()[0].device, strict, with_panels(strict_query, 16, 1)) == whole);
+  const ops::Config panels = with_panels(strict_query, 16, 1);
+  CHECK(run_product(family(), *kernel_devices()[0].device, strict, panels) == whole);
+  CHECK(run_product(family(), *kernel_devices()[0].device, strict, filled(panels)) == whole);
 }
 
 TEST_CASE("staged_rows: long sums of one sign keep the accuracy of blocked sums") {
@@ -210,8 +235,10 @@ TEST_CASE("staged_rows: rows that name columns more than once are right, however
 }
 
 TEST_CASE("staged_rows: what is not finite in A stays in its row, and in B where it is used") {
-  check_leaks(subject(), seed, 4, [](const NamedDevice& on, const SpmmProduct& c, sparse::Random& random, int i) {
-    return i % 2 == 0 ? subject().random_config(on, c, random) : with_panels(c.query(on.device.get()), 16, 2);
+  check_leaks(subject(), seed, 6, [](const NamedDevice& on, const SpmmProduct& c, sparse::Random& random, int i) {
+    const ops::SpmmQuery query = c.query(on.device.get());
+    if (i % 3 == 0) return subject().random_config(on, c, random);
+    return filled(i % 3 == 1 ? with_panels(query, 16, 2) : ops::Config::of(staying(query, 2)));
   });
 }
 

@@ -32,7 +32,8 @@ std::int64_t registers_of(const Case& c) {
   const std::int64_t entry = csr_product::lane_values(c.config) / c.config.dense_vector *
                                  ceil_div(std::int64_t{c.config.dense_vector} * size_of(c.traits.element), 4) +
                              2;
-  const std::int64_t staged = 2 * ceil_div(c.config.tile_nonzeros, c.config.threads_per_row);
+  const std::int64_t staged =
+      std::int64_t{2} * rows_ahead(c.config) * ceil_div(c.config.tile_nonzeros, c.config.threads_per_row);
   constexpr std::int64_t addresses = 24;
   return sums + entry * c.config.loads_in_flight + staged + addresses;
 }
@@ -42,8 +43,8 @@ constexpr std::array size_rules = {
          [](const Case& c) { return c.query.problem.math == Math::strict && c.config.k_split != 1; }},
     Rule{"a slice has at least one panel: k_split is at most the number of panels",
          [](const Case& c) { return c.config.k_split > std::max<std::int64_t>(panels(c.query, c.config), 1); }},
-    Rule{"B stays where all of k is one panel: panel_rows is k or more where row_rounds is more than 1",
-         [](const Case& c) { return c.config.row_rounds > 1 && panels(c.query, c.config) > 1; }},
+    Rule{"B stays where it is one panel: k is 1 to panel_rows where row_rounds is more than 1",
+         [](const Case& c) { return dense_stays(c.config) && panels(c.query, c.config) != 1; }},
     Rule{"the grid holds fewer tiles than the batch has",
          [](const Case& c) {
            return slow_tiles(c) > most_blocks_on_y * most_blocks_on_y ||

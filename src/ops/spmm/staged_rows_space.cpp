@@ -20,13 +20,14 @@ namespace {
 
 using csr_product::Preparation;
 
-/// Lanes of a row, and how many 16-byte pieces of a row of B each has.
+/// Lanes of a row, and how many 16-byte pieces of a row of B each has. Few lanes have more rows abreast, which share
+/// what a row costs beside its entries.
 struct Shape {
   int threads_per_row;
   int parts;
 };
 
-constexpr std::array shapes = {Shape{16, 1}, Shape{32, 1}, Shape{16, 2}, Shape{8, 1}};
+constexpr std::array shapes = {Shape{16, 1}, Shape{32, 1}, Shape{16, 2}, Shape{8, 1}, Shape{8, 2}};
 
 struct Panels {
   int rows;
@@ -47,16 +48,21 @@ constexpr std::array row_tables = {Rows{16, 8}, Rows{16, 4}, Rows{16, 2}, Rows{8
 struct Steps {
   int entries_per_lane;
   int loads_in_flight;
+  int filled_entries = 1;
 };
 
-constexpr std::array step_tables = {Steps{2, 8}, Steps{4, 8}, Steps{2, 4}};
+/// Filled rows are for few entries in a panel, which end in no smaller and smaller batches then.
+constexpr std::array step_tables = {Steps{2, 8},    Steps{4, 8},    Steps{2, 4},   Steps{2, 4, 4},
+                                    Steps{4, 4, 4}, Steps{4, 2, 2}, Steps{8, 4, 4}};
 
 constexpr std::array slices = {1, 2, 4};
 
 /// Blocks that share a tile of columns where B stays in shared memory, and the rows that a block then takes at a time.
 constexpr std::array staying_groups = {1, 2, 4};
+constexpr std::array staying_shapes = {Shape{16, 1}, Shape{32, 1}, Shape{16, 2}, Shape{8, 1},
+                                       Shape{8, 2},  Shape{8, 4},  Shape{4, 1}};
 constexpr std::array staying_rows = {Rows{16, 4}, Rows{16, 2}, Rows{8, 4}, Rows{8, 2}, Rows{32, 2}};
-constexpr std::int64_t most_staying_k = 1024;
+constexpr std::int64_t most_staying_k = 2048;
 
 /// Resident threads of an SM: 128 registers each, as for row_tile.
 constexpr int resident_threads = 512;
@@ -125,6 +131,7 @@ StagedRowsConfig chosen(const SpmmQuery& query, const Preparation& preparation, 
   fit_columns(query, config, choice.shape);
   config.rows_per_lane = std::min(choice.rows.rows_per_lane, config.threads_per_row);
   config.tile_nonzeros = std::max(4, choice.steps.entries_per_lane * config.threads_per_row);
+  config.filled_entries = choice.steps.filled_entries;
   // Stages beyond the panels of a slice would stay empty.
   config.stages = static_cast<int>(std::clamp<std::int64_t>(slice_panels(query, config), 1, config.stages));
   config.min_blocks = std::max(1, std::min(resident_blocks(query, config), resident_threads / threads(config)));
@@ -201,7 +208,7 @@ std::vector<StagedRowsConfig> space(const SpmmQuery& query) {
           for (const int k_split : slices)
             add_new(list, chosen(query, all.front(), {shape, panels, rows, steps, k_split}));
   if (may_stay(query))
-    for (const Shape& shape : shapes)
+    for (const Shape& shape : staying_shapes)
       for (const Rows& rows : staying_rows)
         for (const Steps& steps : step_tables)
           for (const int groups : staying_groups)

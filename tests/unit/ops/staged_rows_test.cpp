@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "codegen/fields.hpp"
 #include "contains.hpp"
@@ -134,10 +135,14 @@ TEST_CASE("staged_rows: each rule refuses a config that breaks it, with its reas
       {"lie in one warp", [](StagedRowsConfig& c) { c.threads_per_row = 64; }},
       {"1 to 32 warps", [](StagedRowsConfig& c) { c.warps = 33; }},
       {"at most 32 rows", [](StagedRowsConfig& c) { c.rows_per_lane = c.threads_per_row + 1; }},
-      {"1 to 1024 rows", [](StagedRowsConfig& c) { c.panel_rows = 0; }},
+      {"1 to 2048 rows", [](StagedRowsConfig& c) { c.panel_rows = 0; }},
       {"stages", [](StagedRowsConfig& c) { c.stages = 0; }},
       {"even", [](StagedRowsConfig& c) { c.tile_nonzeros = 7; }},
       {"loads_in_flight", [](StagedRowsConfig& c) { c.loads_in_flight = 32; }},
+      {"filled_entries", [](StagedRowsConfig& c) { c.filled_entries = 2 * c.loads_in_flight; }},
+      {"divides tile_nonzeros", [](StagedRowsConfig& c) { c.tile_nonzeros = 6, c.filled_entries = 4; }},
+      {"stages and k_split are 1", [](StagedRowsConfig& c) { c.row_rounds = 2, c.stages = 2; }},
+      {"k is 1 to panel_rows", [](StagedRowsConfig& c) { c.row_rounds = 2, c.stages = 1; }},
       {"clamped or unchecked", [](StagedRowsConfig& c) { c.column_edge = ColumnEdge::predicated; }},
       {"at most 16 bytes", [](StagedRowsConfig& c) { c.dense_vector = 8; }},
       {"transposes a column-major B", [](StagedRowsConfig& c) { c.prepare_dense = true; }},
@@ -188,4 +193,28 @@ TEST_CASE(
        {TopologyStatistics{.rows = 64, .cols = 128, .nonzeros = 768, .longest_row = 20, .mean_row = 12},
         TopologyStatistics{.rows = 8192, .cols = 8192, .nonzeros = 81920, .longest_row = 30, .mean_row = 10}})
     CHECK(family().short_list(query_of({.n = 256}, other)).size() == 1);
+}
+
+TEST_CASE("staged_rows: B may stay where a panel of it fits, for all rows or a part of them, and not where k is none") {
+  const auto staying = [](std::int64_t k) {
+    const TopologyStatistics wide{
+        .rows = 1024, .cols = k, .nonzeros = 20480, .longest_row = 40, .mean_row = 20, .row_variation = 0.2};
+    std::set<int> groups, tiles;
+    const ops::SpmmQuery query = query_of({.n = 50176}, wide);
+    for (const ops::Config& config : family().space(query)) {
+      const auto c = config.as<StagedRowsConfig>();
+      if (!dense_stays(c) || family().forbidden(query, config)) continue;
+      CHECK(c.panel_rows >= k);
+      groups.insert(static_cast<int>(ops::staged_rows::row_groups(query, c)));
+      tiles.insert(c.tile_columns);
+    }
+    return std::pair{groups, tiles};
+  };
+  CHECK(staying(64) == std::pair{std::set{1, 2, 4}, std::set{16, 32, 64, 128}});
+  CHECK(staying(640) == std::pair{std::set{1, 2, 4}, std::set{16}});  // of the 48 KB that any GPU has
+  CHECK(staying(2052).first.empty());
+  const ops::SpmmQuery nothing = query_of({.n = 64}, {.rows = 100, .cols = 0});
+  StagedRowsConfig config = ops::staged_rows::default_config(nothing);
+  config.stages = 1, config.k_split = 1, config.row_rounds = 2;
+  CHECK(test::contains(ops::staged_rows::forbidden(nothing, config).value_or(""), "k is 1 to panel_rows"));
 }
