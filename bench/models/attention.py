@@ -7,9 +7,10 @@
 
 Queries, keys and values lie as the product that makes them leaves them: [tokens, heads, 3, size]. The sides:
 
-    vostok       ours, over the mask
-    flex         FlexAttention, compiled, with the same mask
-    sdpa dense   the fastest of scaled_dot_product_attention without the mask, causal where the mask is
+    vostok            ours, over the mask
+    vostok composed   ours in steps, scores in memory between them: what one kernel must not be slower than; no gradients
+    flex              FlexAttention, compiled, with the same mask
+    sdpa dense        the fastest of scaled_dot_product_attention without the mask, causal where the mask is
 
 All are CUDA graphs on a GPU, timed in turns, and compared with float64: of the first call, in poisoned memory, and of
 the last one timed.
@@ -18,7 +19,20 @@ the last one timed.
 import attentions
 import masks
 import torch
-from contest import OURS, Side, add_effort, bytes_of, device_here, drive, fill_lists, measured, parser_of, precision, raced
+from contest import (
+    OURS,
+    LeftOut,
+    Side,
+    add_effort,
+    bytes_of,
+    device_here,
+    drive,
+    fill_lists,
+    measured,
+    parser_of,
+    precision,
+    raced,
+)
 from dense_numbers import Numbers
 
 import vostok.torch as vt
@@ -85,12 +99,18 @@ class Case:
         side.facts = {"plans": [plan.splitlines() for plan in plans]}
         return side
 
+    def composed(self):
+        if self.train:
+            raise LeftOut("this side has no gradients")
+        return self.side(attentions.composed(self.mask, "accurate", self.qkv[:, None], self.options))
+
     def sides(self):
         """By name, as functions that make them."""
         batched = self.qkv[None]
         way = attentions.sdpa
         return {
             OURS: self.ours,
+            f"{OURS} composed": self.composed,
             "flex": lambda: self.side(attentions.flex(self.mask, self.device)),
             "sdpa dense": lambda: self.side(
                 way(self.mask, self.numbers.dtype, batched, self.numbers.tf32, False, self.train), masked=False

@@ -27,16 +27,12 @@ class Way(NamedTuple):
     facts: dict = {}
 
 
-def tuned(mask, math, dtype, batch, heads, size, options):
-    """Has the kernels of our attention measured, where options ask for it, so that its plans find the winners; with
-    --train those of its gradients too."""
-    if options.effort == "cached":
-        return
-    together = batch * heads
+def _problems(math, dtype, heads, size):
+    """Heads of all sequences, as the product that makes queries, keys and values leaves them, and packed."""
     element = str(dtype).replace("torch.float", "f").replace("torch.bfloat", "bf")
-    packed = vostok.SparseAttention(n=size, value_size=size, batch=together, element=element, math=math)
-    leading, stride = together * 3 * size, 3 * size
-    problem = dataclasses.replace(
+    packed = vostok.SparseAttention(n=size, value_size=size, batch=heads, element=element, math=math)
+    leading, stride = heads * 3 * size, 3 * size
+    between = dataclasses.replace(
         packed,
         query_leading=leading,
         query_stride=stride,
@@ -44,11 +40,24 @@ def tuned(mask, math, dtype, batch, heads, size, options):
         key_stride=stride,
         value_leading=leading,
         value_stride=stride,
-        output_leading=together * size,
+        output_leading=heads * size,
         output_stride=size,
     )
+    return between, packed
+
+
+def _topology(mask):
     structure = (part.cpu().numpy() for part in (mask.csr.row_offsets, mask.csr.column_indices))
-    topology = context().topology(*structure, mask.csr.shape)
+    return context().topology(*structure, mask.csr.shape)
+
+
+def tuned(mask, math, dtype, batch, heads, size, options):
+    """Has the kernels of our attention measured, where options ask for it, so that its plans find the winners; with
+    --train those of its gradients too."""
+    if options.effort == "cached":
+        return
+    problem, packed = _problems(math, dtype, batch * heads, size)
+    topology = _topology(mask)
     problems = [(problem, topology)]
     if options.train:  # gradients read and write packed operands
         gradients = vostok.SparseAttentionBackward(dataclasses.replace(packed, saved="row_statistics"))
@@ -73,6 +82,28 @@ def sparse(mask, math, packed=False):
         return y.reshape(tokens, qkv.shape[1], -1)
 
     return Way(attend, True, mask.bytes())
+
+
+def composed(mask, math, qkv, options):
+    """Ours in steps: a sampled product, a softmax and a product, with the scores in memory between them."""
+    tokens, _, heads, _, size = qkv.shape
+    chosen = {"effort": options.effort, "family": "composed", "budget_seconds": options.effort_seconds}
+    plan = context().plan(_problems(math, qkv.dtype, heads, size)[0], _topology(mask), **chosen)
+    workspace = plan.make_workspace()
+
+    def attend(qkv):
+        y = qkv.new_empty(tokens, 1, heads * size)
+        plan.execute(
+            torch.cuda.current_stream().cuda_stream if qkv.is_cuda else 0,
+            query=qkv.data_ptr(),
+            key=qkv.data_ptr() + size * qkv.itemsize,
+            value=qkv.data_ptr() + 2 * size * qkv.itemsize,
+            output=y.data_ptr(),
+            workspace=workspace.address if workspace else 0,
+        )
+        return y
+
+    return Way(attend, True, mask.bytes(), facts={"plan": plan.explain().splitlines()})
 
 
 def _heads(qkv):
