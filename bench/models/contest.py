@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import functools
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
@@ -59,6 +60,8 @@ def parser_of(doc):
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15, help="samples of each side; fewer where they take long")
     parser.add_argument("--without", nargs="+", default=[], metavar="SIDE", help="sides to leave out, by name")
+    words = "idle before each sample, so that no side runs at the lower clocks that the power of the one before left"
+    parser.add_argument("--rest", type=float, default=0.0, metavar="SECONDS", help=words)
     parser.add_argument("--tiny", action="store_true", help="sizes for the emulator, where times say nothing")
     measured.add_options(parser)
     measured.add_resume(parser)
@@ -224,6 +227,7 @@ def raced(sides, options, device):
     times = {side: {name: [] for name in runner.calls} for side, runner in runners.items()}
     for _ in range(1 if options.tiny else rounds):
         for (side, name), count in counts.items():
+            time.sleep(options.rest)
             times[side][name].append(runners[side].sample(name, count))
     clocks = measured.clocks()
     found = {side: runner.settle(times[side]) for side, runner in runners.items()}

@@ -86,6 +86,25 @@ def test_a_model_without_time_stops_with_the_rows_that_it_has(model, tmp_path):
     assert results["complete"] is False and len(results["rows"]) == 1
 
 
+RESTING = """
+import sys
+sys.path.insert(0, sys.argv.pop(1))
+import contest, attention
+rests = []
+contest.time.sleep = rests.append
+attention.main()
+print("rested", rests)
+"""
+
+
+def test_every_sample_is_taken_after_a_rest_where_one_is_asked_for(tmp_path):
+    words = ["--tiny", "--json", "results.json", "--mask", "paper", "--numbers", "fp32", "--rest", "0.25"]
+    done = run(["-c", RESTING, str(FOLDER), *words], tmp_path)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads((tmp_path / "results.json").read_text())["rows"]
+    assert f"rested {[0.25] * len(row['sides'])}\n" in done.stdout
+
+
 DAMAGED_ATTENTION = """
 import attentions
 whole = attentions.vt.attention
