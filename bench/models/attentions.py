@@ -85,7 +85,10 @@ def sparse(mask, math, packed=False):
 
 
 def composed(mask, math, qkv, options):
-    """Ours in steps: a sampled product, a softmax and a product, with the scores in memory between them."""
+    """Ours in steps: a sampled product, a softmax and a product, with the scores in memory between them. Errors: LeftOut
+    with options.train."""
+    if options.train:
+        raise LeftOut("this side has no gradients")
     tokens, _, heads, _, size = qkv.shape
     chosen = {"effort": options.effort, "family": "composed", "budget_seconds": options.effort_seconds}
     plan = context().plan(_problems(math, qkv.dtype, heads, size)[0], _topology(mask), **chosen)
