@@ -10,7 +10,7 @@ import sys
 from typing import Callable, NamedTuple
 
 import torch
-from contest import LeftOut, context, measured, precision
+from contest import LeftOut, context, measured, precision, stream
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.checkpoint import checkpoint
@@ -97,7 +97,7 @@ def composed(mask, math, qkv, options):
     def attend(qkv):
         y = qkv.new_empty(tokens, 1, heads * size)
         plan.execute(
-            torch.cuda.current_stream().cuda_stream if qkv.is_cuda else 0,
+            stream(),
             query=qkv.data_ptr(),
             key=qkv.data_ptr() + size * qkv.itemsize,
             value=qkv.data_ptr() + 2 * size * qkv.itemsize,

@@ -55,13 +55,24 @@ class LeftOut(Exception):
     """Why a side is not measured."""
 
 
+def _rest(words):
+    """Of --rest."""
+    try:
+        seconds = float(words)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{words}' is no number of seconds from 0 up")
+    return seconds
+
+
 def parser_of(doc):
     """A parser with the options that all models have."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=15, help="samples of each side; fewer where they take long")
     parser.add_argument("--without", nargs="+", default=[], metavar="SIDE", help="sides to leave out, by name")
     words = "idle before each sample, so that no side runs at the lower clocks that the power of the one before left"
-    parser.add_argument("--rest", type=float, default=0.0, metavar="SECONDS", help=words)
+    parser.add_argument("--rest", type=_rest, default=0.0, metavar="SECONDS", help=words)
     parser.add_argument("--tiny", action="store_true", help="sizes for the emulator, where times say nothing")
     measured.add_options(parser)
     measured.add_resume(parser)
@@ -78,6 +89,11 @@ def fill_lists(options, full, tiny):
 def device_here():
     """What torch computes on."""
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def stream():
+    """What plans are executed on, as a capture wants it: the current stream."""
+    return 0 if device_here() == "cpu" else torch.cuda.current_stream().cuda_stream
 
 
 @functools.cache

@@ -6,16 +6,12 @@ Images lie [channels, images, height, width], where one product reads all of the
 """
 
 import torch
-from contest import context, device_here
+from contest import context, device_here, stream
 
 import vostok
 import vostok.torch as vt
 
 ELEMENTS = {torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16"}
-
-
-def _stream():
-    return 0 if device_here() == "cpu" else torch.cuda.current_stream().cuda_stream
 
 
 def _finished():
@@ -82,7 +78,7 @@ class Pointwise(Planned):
     def __call__(self, x):
         output = x.new_empty((*x.shape[: self.axis], self.outputs, *x.shape[self.axis + 1 :]))
         self.plan.execute(
-            _stream(),
+            stream(),
             packed=self.packed,
             dense=x.data_ptr(),
             output=output.data_ptr(),
@@ -120,7 +116,7 @@ class Depthwise(Planned):
     def __call__(self, x):
         output = x.new_empty((*x.shape[:2], self.size, self.size))
         self.plan.execute(
-            _stream(),
+            stream(),
             input=x.data_ptr(),
             filters=self.filters.data_ptr(),
             bias=self.bias.data_ptr(),
@@ -154,6 +150,6 @@ class Columns(Planned):
     def __call__(self, images):
         output = images.new_empty(self.shape)
         self.plan.execute(
-            _stream(), input=images.data_ptr(), output=output.data_ptr(), workspace=self.workspace_address
+            stream(), input=images.data_ptr(), output=output.data_ptr(), workspace=self.workspace_address
         )
         return output

@@ -103,6 +103,9 @@ def test_every_sample_is_taken_after_a_rest_where_one_is_asked_for(tmp_path):
     assert done.returncode == 0, done.stderr
     (row,) = json.loads((tmp_path / "results.json").read_text())["rows"]
     assert f"rested {[0.25] * len(row['sides'])}\n" in done.stdout
+    for wrong in ("-1", "inf", "nan", "soon"):
+        refused = run([str(FOLDER / "attention.py"), "--tiny", "--rest", wrong], tmp_path)
+        assert refused.returncode == 2 and f"--rest: '{wrong}' is no number of seconds" in refused.stderr
 
 
 DAMAGED_ATTENTION = """
