@@ -105,21 +105,31 @@ class RowProducts {
     return rows_.advance();
   }
 
-  /// store(sum, row) for every row that exists. One store in code, however many rows.
+  /// store(sum, row) for every row that exists. What an activation makes of a row is long: one store in code then.
   template <class Store>
   __device__ void store_each(Store store) const {
-#pragma unroll 1
-    for (unsigned i = 0; i < rows; ++i) {
-      PanelSum<F> sum = sums_[0];
+    if constexpr (F::traits.activation == Activation::none) {
 #pragma unroll
-      for (unsigned j = 1; j < rows; ++j)
-        if (i == j) sum = sums_[j];
-      const unsigned row = rows_.row(i);
-      if (row != Rows::no_row) store(sum, row);
+      for (unsigned i = 0; i < rows; ++i) store_existing(store, sums_[i], i);
+    } else {
+#pragma unroll 1
+      for (unsigned i = 0; i < rows; ++i) {
+        PanelSum<F> sum = sums_[0];
+#pragma unroll
+        for (unsigned j = 1; j < rows; ++j)
+          if (i == j) sum = sums_[j];
+        store_existing(store, sum, i);
+      }
     }
   }
 
  private:
+  template <class Store>
+  __device__ void store_existing(Store store, const PanelSum<F>& sum, unsigned step) const {
+    const unsigned row = rows_.row(step);
+    if (row != Rows::no_row) store(sum, row);
+  }
+
   /// The rows of a warp take the same number of rounds, so that they synchronise together and stay converged.
   __device__ void add_row(PanelSum<F>& total, unsigned set, PanelSegment segment, const PanelSegment& next,
                           const char* panels, unsigned base) {

@@ -1,7 +1,8 @@
 // Which rows of A a warp has where B stays, round after round: what is known of them is loaded before it is asked for.
 //
 // A row's number, its entries' places, the entries and what they multiply are each loaded by what the load before
-// brought. Numbers are loaded two rounds ahead, places one, so that a round waits for neither.
+// brought. A round loads the first entries of the next one: places are loaded two rounds ahead, numbers three, so that
+// it waits for neither.
 #pragma once
 
 #include "spmm/dealt_rows.h"
@@ -12,6 +13,7 @@ template <class F>
 class StayingRows : public DealtRows<F> {
   using Deal = DealtRows<F>;
   static constexpr unsigned rows = F::config.rows_per_lane;
+  static constexpr unsigned places_known = 3;  ///< rounds
 
  public:
   /// Of the tiles of a group.
@@ -21,31 +23,32 @@ class StayingRows : public DealtRows<F> {
   }
 
   __device__ void start() {
-    row_ = row_in(tile_);
-    next_row_ = row_in(tile_ + 1);
-    later_row_ = row_in(tile_ + 2);
-    segment_ = load_segment(row_);
-    next_ = load_segment(next_row_);
+#pragma unroll
+    for (unsigned i = 0; i < places_known; ++i) rows_[i] = row_in(tile_ + i);
+    coming_row_ = row_in(tile_ + places_known);
+#pragma unroll
+    for (unsigned i = 0; i < places_known; ++i) segments_[i] = load_segment(rows_[i]);
   }
 
   /// Goes on to the next round: whether there is one.
   __device__ bool advance() {
     ++tile_;
-    row_ = next_row_;
-    segment_ = next_;
-    next_row_ = later_row_;
-    next_ = load_segment(next_row_);
-    later_row_ = row_in(tile_ + 2);
+#pragma unroll
+    for (unsigned i = 0; i + 1 < places_known; ++i) {
+      rows_[i] = rows_[i + 1];
+      segments_[i] = segments_[i + 1];
+    }
+    rows_[places_known - 1] = coming_row_;
+    segments_[places_known - 1] = load_segment(coming_row_);
+    coming_row_ = row_in(tile_ + places_known);
     return tile_ < end_;
   }
 
   /// The calling lane's row in a step of this round, or no_row.
-  __device__ unsigned row(unsigned step) const { return Deal::row_of(row_, step); }
+  __device__ unsigned row(unsigned step) const { return Deal::row_of(rows_[0], step); }
 
   /// Its entries; of step rows_per_lane and more those of the first steps in the next round.
-  __device__ PanelSegment segment(unsigned step) const {
-    return step < rows ? Deal::segment_of(segment_, step) : Deal::segment_of(next_, step - rows);
-  }
+  __device__ PanelSegment segment(unsigned step) const { return Deal::segment_of(segments_[step / rows], step % rows); }
 
  private:
   __device__ unsigned row_in(unsigned tile) const { return tile < end_ ? Deal::dealt(args_, tile) : Deal::no_row; }
@@ -57,11 +60,9 @@ class StayingRows : public DealtRows<F> {
   const StagedRowsArgs& args_;
   unsigned tile_;
   unsigned end_;
-  unsigned row_ = Deal::no_row;
-  unsigned next_row_ = Deal::no_row;
-  unsigned later_row_ = Deal::no_row;
-  PanelSegment segment_ = {};
-  PanelSegment next_ = {};
+  unsigned rows_[places_known];  ///< of this round and those that follow
+  PanelSegment segments_[places_known];
+  unsigned coming_row_;
 };
 
 }  // namespace vostok
