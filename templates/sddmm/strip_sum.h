@@ -118,7 +118,8 @@ class StripSum {
       for (int v = 0; v < vectors; ++v) {
         const auto dense = __builtin_bit_cast(Dense, loaded.at[i][v]);
 #pragma unroll
-        for (int j = 0; j < width; ++j) sum_[first + i] += row.at[v][j] * Item::to_float(dense.at[j]);
+        for (int j = 0; j < width; ++j)
+          sum_[first + i] = fmaf(row.at[v][j], Item::to_float(dense.at[j]), sum_[first + i]);
       }
   }
 

@@ -115,7 +115,8 @@ struct PanelSum {
       for (int c = 0; c < chunks; ++c)
 #pragma unroll
         for (int j = 0; j < width; ++j)
-          at[c][j] += staged.at[i].value * loaded_element<F::traits.element>(dense.at[i][c], j);
+          // Not left to the compiler, which may part a product that is always computed from its addition.
+          at[c][j] = fmaf(staged.at[i].value, loaded_element<F::traits.element>(dense.at[i][c], j), at[c][j]);
   }
 };
 

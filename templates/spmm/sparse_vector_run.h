@@ -73,7 +73,7 @@ class RunProduct {
       StagedDense<F>::read(at, row);
       const float value = this->value(first + i);
 #pragma unroll
-      for (int j = 0; j < columns; ++j) sums[j] += value * row[j];
+      for (int j = 0; j < columns; ++j) sums[j] = fmaf(value, row[j], sums[j]);
     }
   }
 
@@ -111,7 +111,7 @@ __device__ inline void add_nonzeros(const PackedRuns& runs, const unsigned char*
         reinterpret_cast<const typename Value::Storage*>(values) + run_piece_place(run, slot / piece_slots, bytes);
     const float value = Value::to_float(load_global(stored + slot % piece_slots));
 #pragma unroll
-    for (int j = 0; j < F::config.columns; ++j) sums[j] += value * row[j];
+    for (int j = 0; j < F::config.columns; ++j) sums[j] = fmaf(value, row[j], sums[j]);
   }
 #pragma unroll
   for (int j = 0; j < F::config.columns; ++j) totals[j] += sums[j];
