@@ -61,7 +61,7 @@ constexpr std::array slices = {1, 2, 4};
 constexpr std::array staying_groups = {1, 2, 4};
 constexpr std::array staying_shapes = {Shape{16, 1}, Shape{32, 1}, Shape{16, 2}, Shape{8, 1},
                                        Shape{8, 2},  Shape{8, 4},  Shape{4, 1}};
-constexpr std::array staying_rows = {Rows{16, 4}, Rows{16, 2}, Rows{8, 4}, Rows{8, 2}, Rows{24, 2}, Rows{32, 2}};
+constexpr std::array staying_rows = {Rows{16, 4}, Rows{16, 2}, Rows{8, 4}, Rows{8, 2}, Rows{32, 2}};
 constexpr std::int64_t most_staying_k = 2048;
 
 /// Resident threads of an SM: 128 registers each, as for row_tile.
