@@ -217,7 +217,6 @@ def _counts(runners):
     counts, whole = {}, 0.0
     for side, runner in runners.items():
         for name in runner.calls:
-            runner.sample(name, 1)
             once = runner.sample(name, 1)
             counts[side, name] = max(1, min(50, round(REPLAY_US / once)))
             whole += counts[side, name] * once

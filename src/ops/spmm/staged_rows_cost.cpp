@@ -49,8 +49,8 @@ double work_cycles(const SpmmQuery& query, const csr_product::Sizes& size, const
   // An entry is loaded, stored to shared memory and read by its row's lanes, two entries at a time and rows abreast in
   // parallel.
   constexpr double staging = 0.5;
-  // For each warp: looking up segments, staging, and the final batches of 4, 2 and 1 entries, which run if
-  // any row abreast needs them.
+  // For each warp: looking up segments, staging, and the entries of the last batch, which do not fill it. Fitted when
+  // there were last batches of 4, 2 and 1.
   constexpr double round_instructions = 275;
   const double conversions = size.element_bytes == 2 ? lane_values : 0;
   const double loads = lane_values / c.dense_vector;
